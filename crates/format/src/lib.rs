@@ -1,0 +1,8 @@
+//! Every byte that Siltstone stores: batches, packs, objects, segments' envelopes, manifests, commands and snapshots.
+//!
+//! Each format has a version, a checksum over each block and a page in `docs/formats/`. What is deliberately not here: I/O, and what the
+//! inside of a segment means (`siltstone-segment`).
+
+pub mod rows;
+
+pub use rows::{AttributeColumn, AttributeValues, Rows, TagColumn};
