@@ -4,6 +4,7 @@
 //! Everything here is pure and synchronous. What is deliberately not here: stored bytes (`siltstone-format`), I/O of any kind, async.
 
 pub mod address;
+pub mod analyze;
 pub mod clock;
 pub mod entry;
 pub mod error;
