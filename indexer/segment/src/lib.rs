@@ -1,1 +1,19 @@
-//! Not written yet.
+//! An index's read-only structures over chunks of one namespace (NS-1): built from rows, merged, opened, asked; and the same questions answered
+//! by looking at live rows.
+//!
+//! Synchronous and pure: bytes and rows in, bytes and answers out. What is deliberately not here: object stores, async, the manifest, and the
+//! columns of rows (packs), which a [`ChunkFetcher`] gives where an answer needs them.
+
+mod build;
+mod error;
+mod fetch;
+mod reader;
+mod source;
+
+pub use build::{SegmentBuilder, merge};
+pub use error::{FetchError, SegmentError};
+pub use fetch::{ChunkFetcher, ChunkRows};
+pub use reader::{ChunkSummary, SegmentReader};
+pub use source::{
+    HistogramSpec, Matches, PatternCount, Plan, Position, ScanSlice, ScanSource, ScoredRow, ScoringTerms, SegmentSource, Source, TextStatistics,
+};
