@@ -3,6 +3,15 @@
 //!
 //! What is deliberately not here: async (callers choose their threads), retries, checksums.
 
+mod lock;
+mod lossy;
+mod real;
+mod rng;
+
+pub use lock::{DirLock, LockError, lock_dir};
+pub use lossy::{DiskCounts, LossyDisk};
+pub use real::RealDisk;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -78,4 +87,28 @@ pub struct DirEntry {
     pub len: u64,
     /// When it was last written, in milliseconds since the Unix epoch.
     pub modified_ms: i64,
+}
+
+/// Creates a directory with its parents and makes every name on the way to it durable.
+///
+/// A parent that stood before and that this process may not open is left alone: its name was somebody else's to sync.
+///
+/// # Errors
+/// The first failure of `create_dir_all` or of a `sync_dir`.
+pub fn create_dir_durable(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    let stood_before: Vec<bool> = path.ancestors().map(|ancestor| is_root(ancestor) || disk.stat(ancestor).is_ok()).collect();
+    disk.create_dir_all(path)?;
+    for (ancestor, stood) in path.ancestors().zip(stood_before) {
+        // The parent of a relative path's first name is the working directory.
+        let ancestor = if ancestor.as_os_str().is_empty() { Path::new(".") } else { ancestor };
+        match disk.sync_dir(ancestor) {
+            Err(error) if stood && error.kind() == io::ErrorKind::PermissionDenied => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+fn is_root(path: &Path) -> bool {
+    path.as_os_str().is_empty() || path.parent().is_none()
 }
