@@ -5,4 +5,4 @@
 
 pub mod rows;
 
-pub use rows::{AttributeColumn, AttributeValues, Rows, TagColumn};
+pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};
