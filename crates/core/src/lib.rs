@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod analyze;
+pub mod bitmap;
 pub mod clock;
 pub mod entry;
 pub mod error;
