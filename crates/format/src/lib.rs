@@ -3,6 +3,10 @@
 //! Each format has a version, a checksum over each block and a page in `docs/formats/`. What is deliberately not here: I/O, and what the
 //! inside of a segment means (`siltstone-segment`).
 
+pub mod command;
+pub mod envelope;
+pub mod manifest;
 pub mod rows;
+mod varint;
 
 pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};

@@ -1,0 +1,183 @@
+//! Commands and replies of the metadata group, and their stored form.
+//!
+//! A command says what its proposer wants and when it asked; the machine alone decides. What is deliberately not here: what a command does
+//! (`siltstone-metadata`, `machine`).
+
+mod batch;
+mod reply;
+mod seal;
+
+pub use batch::{ClientKey, CommitBatch, SliceCommit};
+pub use reply::{Rejection, Reply, SliceOutcome};
+pub use seal::{ChunkEnd, CommitMerge, CommitSeal, MergePart, SealPart};
+
+use crate::envelope::{EnvelopeError, Kind};
+use serde::{Deserialize, Serialize};
+use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ObjectId, WriterId};
+
+const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
+const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
+
+/// Bytes that a principal's, a producer's or a job's name has at most.
+pub const NAME_LEN_MAX: usize = 1_024;
+
+/// Ids that one command allocates at most.
+pub const ALLOCATION_MAX: u32 = 1 << 20;
+
+/// One entry of the group's log.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Command {
+    /// The proposer's clock, in milliseconds since the Unix epoch. State time follows it, within bounds.
+    pub proposed_at_ms: i64,
+    /// What is wanted.
+    pub body: CommandBody,
+}
+
+/// What a proposer wants.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum CommandBody {
+    /// The first command of a group's life. Repeated, it changes nothing and tells the incarnation that holds. → [`Reply::Founded`]
+    FoundGroup {
+        /// The life that begins; not 0.
+        incarnation: Incarnation,
+    },
+    /// A new life of a writer. Fences its earlier one, whose open chunks are closed at their committed length. → [`Reply::Registered`]
+    RegisterWriter {
+        /// The writer.
+        writer: WriterId,
+    },
+    /// A new life of a job. Fences its earlier one. → [`Reply::Registered`]
+    RegisterJob {
+        /// The job.
+        name: String,
+    },
+    /// Ends an epoch; its open chunks are closed at their committed length. → [`Reply::Done`], also when it is over already
+    FenceEpoch {
+        /// The epoch.
+        epoch: Epoch,
+    },
+    /// Chunk ids for this epoch's use alone. → [`Reply::ChunkIds`]
+    AllocateChunkIds {
+        /// Who asks.
+        epoch: Epoch,
+        /// How many, 1..=[`ALLOCATION_MAX`].
+        count: u32,
+    },
+    /// Ids of batches, objects, packs and segments (one counter for all) for this epoch's use alone. → [`Reply::Ids`]
+    AllocateIds {
+        /// Who asks.
+        epoch: Epoch,
+        /// How many, 1..=[`ALLOCATION_MAX`].
+        count: u32,
+    },
+    /// Creates a namespace, or finds the one of this name. → [`Reply::Namespace`]
+    CreateNamespace {
+        /// Its name; see [`crate::manifest::is_namespace_name`].
+        name: String,
+    },
+    /// Forgets a namespace and all that it holds; its id dies. → [`Reply::Done`], also when there is none
+    DropNamespace {
+        /// Its name.
+        name: String,
+    },
+    /// Makes a flushed batch's slices exist. → [`Reply::BatchCommitted`]
+    CommitBatch(CommitBatch),
+    /// Closes open chunks of this epoch. Those that are closed or gone stay so. → [`Reply::Done`]
+    CloseChunks {
+        /// Who asks.
+        epoch: Epoch,
+        /// The chunks.
+        chunks: Vec<ChunkId>,
+    },
+    /// Moves closed chunks from batches into packs and segments: a compare-and-swap. → [`Reply::Done`]
+    CommitSeal(CommitSeal),
+    /// Replaces segments and packs by others over the same chunks: a compare-and-swap. → [`Reply::Done`]
+    CommitMerge(CommitMerge),
+    /// Drops the records of retired batches and objects, after they were deleted from the store. Unknown ones are passed over. → [`Reply::Done`]
+    ForgetRetired {
+        /// Who asks.
+        epoch: Epoch,
+        /// Batches.
+        batches: Vec<BatchId>,
+        /// Objects.
+        objects: Vec<ObjectId>,
+    },
+}
+
+impl CommandBody {
+    /// The epoch that must be alive for the command to change anything (EP-1); `None` where none is asked for.
+    #[must_use]
+    pub const fn epoch(&self) -> Option<Epoch> {
+        match self {
+            Self::AllocateChunkIds { epoch, .. }
+            | Self::AllocateIds { epoch, .. }
+            | Self::CloseChunks { epoch, .. }
+            | Self::ForgetRetired { epoch, .. }
+            | Self::CommitBatch(CommitBatch { epoch, .. })
+            | Self::CommitSeal(CommitSeal { epoch, .. })
+            | Self::CommitMerge(CommitMerge { epoch, .. }) => Some(*epoch),
+            Self::FoundGroup { .. }
+            | Self::RegisterWriter { .. }
+            | Self::RegisterJob { .. }
+            | Self::FenceEpoch { .. }
+            | Self::CreateNamespace { .. }
+            | Self::DropNamespace { .. } => None,
+        }
+    }
+
+    /// A short name for logs and metric labels.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::FoundGroup { .. } => "found_group",
+            Self::RegisterWriter { .. } => "register_writer",
+            Self::RegisterJob { .. } => "register_job",
+            Self::FenceEpoch { .. } => "fence_epoch",
+            Self::AllocateChunkIds { .. } => "allocate_chunk_ids",
+            Self::AllocateIds { .. } => "allocate_ids",
+            Self::CreateNamespace { .. } => "create_namespace",
+            Self::DropNamespace { .. } => "drop_namespace",
+            Self::CommitBatch(_) => "commit_batch",
+            Self::CloseChunks { .. } => "close_chunks",
+            Self::CommitSeal(_) => "commit_seal",
+            Self::CommitMerge(_) => "commit_merge",
+            Self::ForgetRetired { .. } => "forget_retired",
+        }
+    }
+}
+
+impl Command {
+    /// The stored form.
+    ///
+    /// # Errors
+    /// [`EnvelopeError::TooLong`] past 4 GiB.
+    pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
+        COMMAND.encode(self)
+    }
+
+    /// A command from its stored form.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] for any bytes that are not one whole command.
+    pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        COMMAND.decode(bytes)
+    }
+}
+
+impl Reply {
+    /// The form on the wire.
+    ///
+    /// # Errors
+    /// [`EnvelopeError::TooLong`] past 4 GiB.
+    pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
+        REPLY.encode(self)
+    }
+
+    /// A reply from its form on the wire.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] for any bytes that are not one whole reply.
+    pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        REPLY.decode(bytes)
+    }
+}

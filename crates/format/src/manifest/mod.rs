@@ -1,0 +1,171 @@
+//! The manifest: what exists. It is the state of the metadata group, in persistent structures: a clone costs a dozen reference counts, and who holds
+//! one keeps its version for ever.
+//!
+//! Here are the records and the questions that readers, sealers and the garbage collector ask. What is deliberately not here: how commands change
+//! the manifest (`siltstone-metadata`, `machine`), and its stored form ([`crate::snapshot`]).
+
+mod chunk;
+mod epoch;
+mod namespace;
+mod pack;
+mod producer;
+mod records;
+mod segment;
+
+pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
+pub use epoch::{EpochOwner, EpochRecord, IdBlocks};
+pub use namespace::{NAMESPACE_NAME_LEN_MAX, NamespaceManifest, Totals, is_namespace_name};
+pub use pack::{PackChunk, PackChunks, PackChunksError, PackRecord};
+pub use producer::{ProducerKey, ProducerState, SEQUENCE_WINDOW};
+pub use records::{BatchRecord, BatchState, ByteRange, CheckedRange, Fate, ObjectRecord, ObjectState};
+pub use segment::{ChunkList, ChunkListError, SegmentRecord};
+
+use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, WriterId};
+use std::sync::Arc;
+
+/// A persistent ordered map: clones share structure, and iteration is by key, so that equal states have equal bytes.
+pub type Map<K, V> = rpds::RedBlackTreeMapSync<K, V>;
+
+/// A persistent ordered set.
+pub type Set<T> = rpds::RedBlackTreeSetSync<T>;
+
+/// What exists at one position of the group's log.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Manifest {
+    /// The life of the group; 0 before it is founded.
+    pub incarnation: Incarnation,
+    /// The position in the log.
+    pub version: CommitIndex,
+    /// State time: never runs back, and no faster than an hour a command.
+    pub state_time_ms: i64,
+    /// The next ids to give out.
+    pub counters: Counters,
+    /// Namespaces by id.
+    pub namespaces: Map<NamespaceId, Arc<NamespaceManifest>>,
+    /// Ids of namespaces by name.
+    pub names: Map<Arc<str>, NamespaceId>,
+    /// Namespaces with chunks that are not sealed: what a sealer looks at, so that idle namespaces cost it nothing.
+    pub unsealed: Set<NamespaceId>,
+    /// Batches that are named, or retired and not yet deleted.
+    pub batches: Map<BatchId, Arc<BatchState>>,
+    /// Objects that are named, or retired and not yet deleted.
+    pub objects: Map<ObjectId, ObjectState>,
+    /// Batches among them that are retired.
+    pub retired_batches: Set<BatchId>,
+    /// Objects among them that are retired.
+    pub retired_objects: Set<ObjectId>,
+    /// Live epochs.
+    pub epochs: Map<Epoch, Arc<EpochRecord>>,
+    /// The live epoch of each writer.
+    pub writers: Map<WriterId, Epoch>,
+    /// The live epoch of each job.
+    pub jobs: Map<Arc<str>, Epoch>,
+    /// Sums over all namespaces.
+    pub totals: Totals,
+}
+
+/// The next ids to give out. None is ever given out twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Counters {
+    /// The next epoch; 1 is the first.
+    pub epoch: u64,
+    /// The next namespace id; 1 is the first.
+    pub namespace: u32,
+    /// The next chunk id; 1 is the first.
+    pub chunk: u64,
+    /// The next id of a batch, object, pack or segment; 1 is the first.
+    pub id: u64,
+}
+
+impl Default for Counters {
+    /// Nothing is called 0, so that a field left at its default names nothing.
+    fn default() -> Self {
+        Self { epoch: 1, namespace: 1, chunk: 1, id: 1 }
+    }
+}
+
+impl Manifest {
+    /// The commit token of this version.
+    #[must_use]
+    pub const fn token(&self) -> CommitToken {
+        CommitToken { incarnation: self.incarnation, index: self.version }
+    }
+
+    /// A namespace by its name.
+    #[must_use]
+    pub fn namespace_by_name(&self, name: &str) -> Option<&Arc<NamespaceManifest>> {
+        self.namespaces.get(self.names.get(name)?)
+    }
+
+    /// A namespace by its id.
+    #[must_use]
+    pub fn namespace(&self, id: NamespaceId) -> Option<&Arc<NamespaceManifest>> {
+        self.namespaces.get(&id)
+    }
+
+    /// Chunks that can be sealed now, namespace by namespace. Costs nothing for namespaces whose chunks are all sealed.
+    pub fn sealable(&self) -> impl Iterator<Item = (&Arc<NamespaceManifest>, ChunkId, &Arc<ChunkRecord>)> {
+        self.unsealed_namespaces().flat_map(|namespace| namespace.closed_chunks().map(move |(id, chunk)| (namespace, id, chunk)))
+    }
+
+    /// Open chunks that were opened before this state time.
+    pub fn open_before(&self, before_ms: i64) -> impl Iterator<Item = (&Arc<NamespaceManifest>, ChunkId, &Arc<ChunkRecord>)> {
+        self.unsealed_namespaces()
+            .flat_map(move |namespace| namespace.open_chunks().map(move |(id, chunk)| (namespace, id, chunk)))
+            .filter(move |(_, _, chunk)| chunk.opened_at_ms < before_ms)
+    }
+
+    /// Namespaces with chunks that are not sealed.
+    pub fn unsealed_namespaces(&self) -> impl Iterator<Item = &Arc<NamespaceManifest>> {
+        self.unsealed.iter().filter_map(|id| self.namespaces.get(id))
+    }
+
+    /// Batches that were retired before this state time: they may be deleted, then forgotten.
+    pub fn batches_retired_before(&self, before_ms: i64) -> impl Iterator<Item = &BatchRecord> {
+        let states = self.retired_batches.iter().filter_map(|id| self.batches.get(id));
+        states.filter(move |state| state.retired_at_ms.is_some_and(|at| at < before_ms)).map(|state| &state.record)
+    }
+
+    /// Objects that were retired before this state time: they may be deleted, then forgotten.
+    pub fn objects_retired_before(&self, before_ms: i64) -> impl Iterator<Item = &ObjectRecord> {
+        let states = self.retired_objects.iter().filter_map(|id| self.objects.get(id));
+        states.filter(move |state| state.retired_at_ms.is_some_and(|at| at < before_ms)).map(|state| &state.record)
+    }
+
+    /// Whether commands of this epoch are accepted (EP-1).
+    #[must_use]
+    pub fn is_live(&self, epoch: Epoch) -> bool {
+        self.epochs.contains_key(&epoch)
+    }
+
+    /// Whether this epoch was given out and is over: no command of it changes anything any more.
+    #[must_use]
+    pub fn is_fenced(&self, epoch: Epoch) -> bool {
+        epoch.0 != 0 && epoch.0 < self.counters.epoch && !self.is_live(epoch)
+    }
+
+    /// What may be done with a stored batch, given the epoch and id in its key. Only [`Fate::Garbage`], and [`Fate::Retired`] long enough ago, may be
+    /// deleted (MF-1).
+    #[must_use]
+    pub fn batch_fate(&self, epoch: Epoch, id: BatchId) -> Fate {
+        let state = self.batches.get(&id).filter(|state| state.record.epoch == epoch);
+        self.fate(epoch, state.map(|state| state.retired_at_ms))
+    }
+
+    /// What may be done with a stored object, given the epoch and id in its key. As [`Manifest::batch_fate`].
+    #[must_use]
+    pub fn object_fate(&self, epoch: Epoch, id: ObjectId) -> Fate {
+        let state = self.objects.get(&id).filter(|state| state.record.epoch == epoch);
+        self.fate(epoch, state.map(|state| state.retired_at_ms))
+    }
+
+    fn fate(&self, epoch: Epoch, state: Option<Option<i64>>) -> Fate {
+        match state {
+            Some(None) => Fate::Named,
+            Some(Some(at_ms)) => Fate::Retired { at_ms },
+            None if self.is_live(epoch) => Fate::Pending,
+            None if self.is_fenced(epoch) => Fate::Garbage,
+            None => Fate::Foreign,
+        }
+    }
+}
