@@ -3,10 +3,16 @@
 //! Each format has a version, a checksum over each block and a page in `docs/formats/`. What is deliberately not here: I/O, and what the
 //! inside of a segment means (`siltstone-segment`).
 
+pub mod batch;
+mod columns;
 pub mod command;
+mod compress;
+pub mod container;
 pub mod envelope;
 pub mod manifest;
 pub mod rows;
 mod varint;
+mod wire;
 
 pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};
+pub use wire::DecodeError;

@@ -56,6 +56,7 @@ impl Rows {
     pub fn check(&self) -> Result<(), RowsError> {
         let rows = self.len();
         hold(rows <= CHUNK_ROWS_MAX, "more rows than a chunk holds")?;
+        hold(self.patterns.len() <= CHUNK_ROWS_MAX, "more patterns than a chunk has rows")?;
         let lengths = [self.variable_starts.len(), self.timestamps_ns.len(), self.severities.len(), self.flags.len()];
         hold(lengths.iter().all(|length| *length == rows), "a column has another length than the rows")?;
         let is_pattern_true = |pattern: &super::Pattern| slot_count(&pattern.bytes) == pattern.slots as usize;

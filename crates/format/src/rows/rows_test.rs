@@ -9,6 +9,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
+    pub(crate) fn of_body(body: &[u8]) -> Self {
+        let entry = Entry { namespace: "shop".to_owned(), timestamp_ns: Some(5), body: body.to_vec(), ..Entry::default() };
+        Self { entry, flags: EntryFlags(0) }
+    }
+
     pub(crate) fn borrowed(&self) -> EntryRef<'_> {
         EntryRef {
             body: &self.entry.body,

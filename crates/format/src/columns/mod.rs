@@ -1,0 +1,11 @@
+//! Columns of rows as raw bytes, before compression: what batches and packs share.
+//!
+//! What is not here: bodies, which a batch writes for speed and a pack for size.
+
+mod attributes;
+mod numbers;
+mod tags;
+
+pub(crate) use attributes::{get_attributes, put_attributes};
+pub(crate) use numbers::{get_deltas, put_deltas};
+pub(crate) use tags::{get_tags, put_tags};
