@@ -53,6 +53,14 @@ impl Lowers {
         u64::from(self.heads[index].count)
     }
 
+    /// Forgets every container but keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.heads.clear();
+        self.lists.clear();
+        self.runs.clear();
+        self.blocks.clear();
+    }
+
     fn head(&mut self, kind: Kind, count: u32, inline: Run, at: usize) -> bool {
         self.heads.push(Head { kind, count: count as u16, inline, at });
         true

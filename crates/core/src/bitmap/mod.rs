@@ -26,6 +26,7 @@ mod upper;
 
 pub use block::{BLOCK_WORDS, Block, BlockIter};
 pub use builder::RowSetBuilder;
+pub use codec::{RowSetAppender, RowSetRef};
 pub use error::BitmapError;
 pub use offsets::{Form, LIST_MAX, Offsets, OffsetsIter, RUNS_MAX, Run};
 pub use row_set::RowSet;

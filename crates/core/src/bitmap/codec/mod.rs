@@ -1,47 +1,54 @@
 //! The stored form of a set: `docs/formats/bitmap.md`, version 1.
+//!
+//! One row is its number. A few rows are one stream of gaps (the flat shape). Many rows are one payload a chunk (the chunked
+//! shape), which a reader may skip and a merge copies without reading.
 
+mod append;
+mod bits;
+mod encode;
+mod row_set_ref;
+mod stored_chunk;
 mod varint;
 
-use super::{BitmapError, OFFSETS, RowSet, RowSetBuilder};
-use varint::{Reader, put_varint};
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod codec_test;
+
+pub use append::RowSetAppender;
+pub use row_set_ref::RowSetRef;
+
+use super::{BitmapError, RowSet};
+use varint::put_varint;
+
+/// How the rows of a stored set of two rows or more lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shape {
+    Flat = 0,
+    Chunked = 1,
+}
+
+/// The parameter that the flat shape's first row is coded with: rows of the first four chunks take 14 bits.
+const FIRST_ROW_PARAMETER: u32 = 13;
+
+/// Writes the head of a set that is not one row: bit 0 is one, bit 1 the shape, above them the count.
+fn put_head(shape: Shape, count: u64, out: &mut Vec<u8>) {
+    put_varint(out, count << 2 | (shape as u64) << 1 | 1);
+}
 
 impl RowSet {
-    /// Appends the stored form to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        put_varint(out, self.count);
-        let mut before = 0;
-        for row in self.rows() {
-            put_varint(out, row - before);
-            before = row;
-        }
-    }
-
     /// Reads a set from exactly its stored bytes.
     ///
     /// # Errors
-    /// [`BitmapError::Corrupt`] whatever else the bytes are.
+    /// [`BitmapError::Corrupt`] whatever else the bytes are. Memory stays within some 20 times the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, BitmapError> {
-        let mut reader = Reader::new(bytes);
-        let count = reader.varint()?;
-        let mut builder = RowSetBuilder::new();
-        let mut row = 0_u64;
-        for index in 0..count {
-            let delta = reader.varint()?;
-            row = row
-                .checked_add(delta)
-                .filter(|row| *row < (OFFSETS as u64) << 32 && (index == 0 || delta > 0))
-                .ok_or_else(|| reader.corrupt("rows do not ascend within 43 bits"))?;
-            builder.push_row(row)?;
-        }
-        reader.end()?;
-        Ok(builder.finish())
+        RowSetRef::new(bytes)?.to_set()
     }
 
     /// How many rows a stored set holds, read from its head alone.
     ///
     /// # Errors
-    /// [`BitmapError::Corrupt`] when the head is cut off.
+    /// [`BitmapError::Corrupt`] when the head is damaged.
     pub fn count_of_bytes(bytes: &[u8]) -> Result<u64, BitmapError> {
-        Reader::new(bytes).varint()
+        Ok(RowSetRef::new(bytes)?.count())
     }
 }

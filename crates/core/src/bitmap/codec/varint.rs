@@ -11,19 +11,29 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// A cursor that never reads past the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    pub(super) fn corrupt(&self, what: &'static str) -> BitmapError {
+    /// How many bytes were read.
+    pub(super) const fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) const fn corrupt(&self, what: &'static str) -> BitmapError {
         BitmapError::Corrupt { at: self.at, what }
+    }
+
+    /// The bytes not yet read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
     }
 
     pub(super) fn byte(&mut self) -> Result<u8, BitmapError> {
@@ -32,6 +42,13 @@ impl<'a> Reader<'a> {
         Ok(byte)
     }
 
+    pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], BitmapError> {
+        let taken = self.rest().get(..length).ok_or_else(|| self.corrupt("the bytes end too early"))?;
+        self.at += length;
+        Ok(taken)
+    }
+
+    /// A number in its shortest form: a longer one, which ends in a zero byte, is refused.
     pub(super) fn varint(&mut self) -> Result<u64, BitmapError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -42,13 +59,9 @@ impl<'a> Reader<'a> {
             }
             value |= bits << shift;
             if byte < 0x80 {
-                return Ok(value);
+                return if byte == 0 && shift > 0 { Err(self.corrupt("a number is longer than it need be")) } else { Ok(value) };
             }
         }
         Err(self.corrupt("a number has more than 64 bits"))
-    }
-
-    pub(super) fn end(&self) -> Result<(), BitmapError> {
-        if self.at == self.bytes.len() { Ok(()) } else { Err(self.corrupt("bytes are left over")) }
     }
 }
