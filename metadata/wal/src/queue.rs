@@ -1,0 +1,88 @@
+//! What waits for the log's thread.
+
+use crate::log::Slot;
+use crate::{WalConfig, WalError};
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Told once, on the log's thread and in the order of the operations, whether an operation is durable. It must return quickly: the log
+/// writes nothing meanwhile.
+pub type Done = Box<dyn FnOnce(Result<(), WalError>) + Send>;
+
+pub(crate) enum Change {
+    Append { first_index: u64, payloads: Vec<Bytes> },
+    Truncate { index: u64 },
+    Purge { index: u64, note: Bytes },
+    Set { slot: Slot, value: Bytes },
+}
+
+impl Change {
+    pub(crate) fn payload_bytes(&self) -> usize {
+        match self {
+            Self::Append { payloads, .. } => payloads.iter().map(Bytes::len).sum(),
+            Self::Purge { note: payload, .. } | Self::Set { value: payload, .. } => payload.len(),
+            Self::Truncate { .. } => 0,
+        }
+    }
+
+    pub(crate) fn records(&self) -> usize {
+        if let Self::Append { payloads, .. } = self { payloads.len() } else { 1 }
+    }
+}
+
+pub(crate) struct Operation {
+    pub(crate) change: Change,
+    /// `None`: nobody waits for it, so it may go with the next operation that somebody waits for.
+    pub(crate) done: Option<Done>,
+}
+
+#[derive(Default)]
+pub(crate) struct Queue {
+    operations: VecDeque<Operation>,
+    /// Operations of `operations` that somebody waits for.
+    awaited: usize,
+    /// Entries and bytes that are not durable yet, those in flight included.
+    entries: usize,
+    bytes: usize,
+}
+
+impl Queue {
+    /// Refuses when the bounds are reached; an empty queue takes anything, so that no operation is refused for ever.
+    pub(crate) fn check_room(&self, entries: usize, bytes: usize, config: &WalConfig) -> Result<(), WalError> {
+        let full = self.entries + entries > config.queue_entries_max || self.bytes + bytes > config.queue_bytes_max;
+        if full && self.entries > 0 { Err(WalError::QueueFull { entries: self.entries, bytes: self.bytes }) } else { Ok(()) }
+    }
+
+    pub(crate) fn push(&mut self, operation: Operation) {
+        self.entries += operation.change.records();
+        self.bytes += operation.change.payload_bytes();
+        self.awaited += usize::from(operation.done.is_some());
+        self.operations.push_back(operation);
+    }
+
+    pub(crate) const fn has_awaited(&self) -> bool {
+        self.awaited > 0
+    }
+
+    /// The next operations, in order, of about `bytes_max`, at least one if there is any.
+    pub(crate) fn take(&mut self, bytes_max: usize) -> Vec<Operation> {
+        let mut taken = Vec::new();
+        let mut bytes = 0;
+        while let Some(operation) = self.operations.front() {
+            bytes += operation.change.payload_bytes();
+            if bytes > bytes_max && !taken.is_empty() {
+                break;
+            }
+            let operation = self.operations.pop_front().expect("there is a front");
+            self.awaited -= usize::from(operation.done.is_some());
+            taken.push(operation);
+        }
+        taken
+    }
+
+    /// Operations that were taken are durable: their room is free again.
+    pub(crate) fn settle(&mut self, entries: usize, bytes: usize) {
+        self.entries -= entries;
+        self.bytes -= bytes;
+    }
+}

@@ -1,0 +1,163 @@
+//! The log's thread: takes what waits, writes it in one piece, syncs once, reports.
+
+use crate::WalConfig;
+use crate::WalError;
+use crate::format::{Record, RecordKind, record_bytes};
+use crate::log::Slots;
+use crate::metrics::WalMetrics;
+use crate::queue::{Change, Operation};
+use crate::recover::Recovered;
+use crate::segment::{ActiveSegment, ClosedSegment, Position, create_segment};
+use crate::wal::Shared;
+use siltstone_disk::Disk;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(crate) struct Writer {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    config: WalConfig,
+    shared: Arc<Shared>,
+    metrics: Arc<WalMetrics>,
+    active: ActiveSegment,
+    /// Oldest first.
+    closed: VecDeque<ClosedSegment>,
+    next_sequence: u64,
+    /// The log as it is in the files: behind the log in memory by what waits.
+    next_index: u64,
+    slots: Slots,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        disk: Arc<dyn Disk>,
+        dir: PathBuf,
+        config: WalConfig,
+        shared: Arc<Shared>,
+        metrics: Arc<WalMetrics>,
+        recovered: Recovered,
+    ) -> (Self, crate::log::Log) {
+        let Recovered { log, active, closed, next_sequence, .. } = recovered;
+        let (next_index, slots) = (log.span().next, log.slots.clone());
+        (Self { disk, dir, config, shared, metrics, active, closed, next_sequence, next_index, slots }, log)
+    }
+
+    /// Runs until the log is closed or fails.
+    pub(crate) fn run(mut self) {
+        let _guard = PoisonOnPanic(self.shared.clone());
+        while let Some(batch) = self.shared.next_batch(self.config.batch_bytes_max) {
+            let outcome = self.write(&batch);
+            if let Err(error) = outcome {
+                self.shared.fail(error, batch);
+                return;
+            }
+            let purges = batch.iter().any(|operation| matches!(operation.change, Change::Purge { .. }));
+            self.shared.settle(&batch);
+            for operation in batch {
+                if let Some(done) = operation.done {
+                    done(Ok(()));
+                }
+            }
+            if purges && let Err(error) = self.remove_purged() {
+                self.shared.fail(error, Vec::new());
+                return;
+            }
+        }
+    }
+
+    fn write(&mut self, batch: &[Operation]) -> Result<(), WalError> {
+        let len: usize = batch.iter().map(|operation| change_bytes(&operation.change)).sum();
+        let has_own_records = self.active.len > self.active.prologue_end;
+        if has_own_records && self.active.len as usize + len > self.config.segment_bytes_max as usize {
+            self.rotate()?;
+        }
+        let mut bytes = Vec::with_capacity(len);
+        for operation in batch {
+            self.encode(&operation.change, &mut bytes);
+        }
+        debug_assert_eq!(bytes.len(), len);
+        let ActiveSegment { file, path, len, .. } = &mut self.active;
+        self.metrics.watch(|| file.write_all_at(&bytes, u64::from(*len))).map_err(|error| WalError::io("write log file", path, error))?;
+        self.metrics.watch_sync(|| file.sync_data()).map_err(|error| WalError::io("sync log file", path, error))?;
+        *len += u32::try_from(bytes.len()).expect("the queue bounds a batch far below 4 GiB");
+        self.metrics.count_batch(batch.len(), bytes.len());
+        Ok(())
+    }
+
+    fn encode(&mut self, change: &Change, out: &mut Vec<u8>) {
+        match change {
+            Change::Append { first_index, payloads } => {
+                for (index, payload) in (*first_index..).zip(payloads) {
+                    self.encode_record(RecordKind::Entry, index, payload, out);
+                    self.active.entry_index_max = self.active.entry_index_max.max(Some(index));
+                    self.next_index = index + 1;
+                }
+            }
+            Change::Truncate { index } => {
+                self.encode_record(RecordKind::Truncate, *index, &[], out);
+                self.next_index = *index;
+            }
+            Change::Purge { index, note } => {
+                self.encode_record(RecordKind::Purge, *index, note, out);
+                self.slots.purge(*index, note.clone());
+                self.next_index = self.next_index.max(index + 1);
+            }
+            Change::Set { slot, value } => {
+                self.encode_record(slot.record_kind(), 0, value, out);
+                self.slots.set(*slot, value.clone());
+            }
+        }
+    }
+
+    fn encode_record(&mut self, kind: RecordKind, index: u64, payload: &[u8], out: &mut Vec<u8>) {
+        let record = Record { kind, durable_bytes: self.active.len, sequence: self.next_sequence, index, payload };
+        record.encode(self.active.salt, out);
+        self.next_sequence += 1;
+    }
+
+    /// Begins a new segment. The present one is durable to its end, as the last batch was synced.
+    fn rotate(&mut self) -> Result<(), WalError> {
+        let position = Position { id: self.active.id + 1, first_sequence: self.next_sequence, next_index: self.next_index };
+        let (active, next_sequence) = create_segment(self.disk.as_ref(), &self.dir, &position, &self.slots, &self.metrics)?;
+        let full = std::mem::replace(&mut self.active, active);
+        self.closed.push_back(ClosedSegment { path: full.path, entry_index_max: full.entry_index_max });
+        self.next_sequence = next_sequence;
+        Ok(())
+    }
+
+    /// Removes the oldest segments whose entries are all purged. One at a time with a sync of the directory after each: two un-synced
+    /// removals might survive a crash in the wrong order and leave a gap.
+    fn remove_purged(&mut self) -> Result<(), WalError> {
+        let Some((purged, _)) = &self.slots.purged else { return Ok(()) };
+        while let Some(oldest) = self.closed.front()
+            && oldest.entry_index_max.is_none_or(|max| max <= *purged)
+        {
+            let path = &oldest.path;
+            self.metrics.watch(|| self.disk.remove_file(path)).map_err(|error| WalError::io("remove log file", path, error))?;
+            self.metrics.watch(|| self.disk.sync_dir(&self.dir)).map_err(|error| WalError::io("sync log directory", &self.dir, error))?;
+            self.metrics.count_removed();
+            self.closed.pop_front();
+        }
+        Ok(())
+    }
+}
+
+fn change_bytes(change: &Change) -> usize {
+    match change {
+        Change::Append { payloads, .. } => payloads.iter().map(|payload| record_bytes(payload.len())).sum(),
+        Change::Truncate { .. } => record_bytes(0),
+        Change::Purge { note: payload, .. } | Change::Set { value: payload, .. } => record_bytes(payload.len()),
+    }
+}
+
+/// A panic of the thread (of a callback, say) must not leave callers waiting for ever.
+struct PoisonOnPanic(Arc<Shared>);
+
+impl Drop for PoisonOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(WalError::Closed, Vec::new());
+        }
+    }
+}
