@@ -11,6 +11,7 @@ pub mod container;
 pub mod envelope;
 pub mod manifest;
 pub mod rows;
+pub mod snapshot;
 mod varint;
 mod wire;
 

@@ -12,8 +12,8 @@ use siltstone_core::{ChunkId, Epoch, NamespaceId, PackId, SegmentId};
 pub struct CommitSeal {
     /// The job's or writer's life.
     pub epoch: Epoch,
-    /// The object with the packs and segments; its epoch is the same. `None` only where no row is left to store.
-    pub object: Option<ObjectRecord>,
+    /// The object with the packs and segments; its epoch is the same.
+    pub object: ObjectRecord,
     /// What is sealed, by namespace; a namespace at most once.
     pub parts: Vec<SealPart>,
 }
@@ -25,7 +25,7 @@ pub struct SealPart {
     pub namespace: NamespaceId,
     /// The chunks, each once.
     pub inputs: Vec<ChunkEnd>,
-    /// Packs in the object. Every input that has rows is in exactly one, just as [`crate::manifest::ChunkRecord::sealed`] says.
+    /// Packs in the object. Every input is in exactly one, just as [`crate::manifest::ChunkRecord::sealed`] says.
     pub packs: Vec<PackRecord>,
     /// Segments in the object, over chunks of these packs.
     pub segments: Vec<SegmentRecord>,

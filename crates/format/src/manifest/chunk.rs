@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub enum ChunkState {
     /// Its writer may append.
     Open,
-    /// Nothing is appended any more; it waits to be sealed into a pack.
+    /// Nothing is appended any more; it waits to be sealed into a pack. It has rows: a chunk whose offsets were all burned is gone once closed.
     Closed,
 }
 

@@ -1,0 +1,231 @@
+//! From root and shards to a manifest. Everything that follows from other parts is counted anew, and what does not fit is refused.
+
+use super::encode::namespace_shard;
+use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRoot, StoredShard};
+use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
+use crate::manifest::{
+    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, NamespaceManifest, ObjectState, is_namespace_name,
+};
+use siltstone_core::{BatchId, CHUNK_ROWS_MAX, Epoch, ObjectId, address::CHUNK_ID_MAX};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The manifest of a root and its shards' bytes, given in the root's order.
+///
+/// # Errors
+/// [`SnapshotError`] where a shard is not the one that the root names, or the parts do not fit each other; never a panic.
+pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u8]>) -> Result<Manifest, SnapshotError> {
+    let mut builder = Builder::new(&root.stored)?;
+    let mut shards = shards.into_iter();
+    let mut namespaces = Vec::new();
+    let mut before: Option<(ShardContent, u64)> = None;
+    for reference in root.shards() {
+        let place = (reference.content, reference.number);
+        ensure(before.is_none_or(|before| before < place), || format!("shard {reference} is out of order"))?;
+        before = Some(place);
+        let bytes = shards.next().ok_or(SnapshotError::WrongShard { shard: *reference })?;
+        if bytes.len() as u64 != reference.len || blake3::hash(bytes).as_bytes() != &reference.hash {
+            return Err(SnapshotError::WrongShard { shard: *reference });
+        }
+        match (reference.content, SHARD.decode(bytes)?) {
+            (ShardContent::Namespaces, StoredShard::Namespaces(list)) => namespaces.push((reference, list)),
+            (ShardContent::Batches, StoredShard::Batches(list)) => list.into_iter().try_for_each(|batch| builder.batch(reference, batch))?,
+            (ShardContent::Objects, StoredShard::Objects(list)) => list.into_iter().try_for_each(|object| builder.object(reference, &object))?,
+            _ => return Err(SnapshotError::WrongShard { shard: *reference }),
+        }
+    }
+    // Namespaces name batches and objects, so these come last.
+    for (reference, list) in namespaces {
+        list.into_iter().try_for_each(|namespace| builder.namespace(reference, namespace))?;
+    }
+    builder.finish()
+}
+
+struct Builder {
+    manifest: Manifest,
+    epochs: BTreeMap<Epoch, EpochRecord>,
+    batches: BTreeMap<BatchId, BatchState>,
+    objects: BTreeMap<ObjectId, ObjectState>,
+}
+
+fn ensure(holds: bool, detail: impl FnOnce() -> String) -> Result<(), SnapshotError> {
+    if holds { Ok(()) } else { Err(SnapshotError::Inconsistent { detail: detail() }) }
+}
+
+impl Builder {
+    fn new(root: &StoredRoot) -> Result<Self, SnapshotError> {
+        let manifest = Manifest {
+            incarnation: root.incarnation,
+            version: root.version,
+            state_time_ms: root.state_time_ms,
+            counters: root.counters,
+            ..Manifest::default()
+        };
+        let mut builder = Self { manifest, epochs: BTreeMap::new(), batches: BTreeMap::new(), objects: BTreeMap::new() };
+        root.epochs.iter().try_for_each(|epoch| builder.epoch(epoch))?;
+        Ok(builder)
+    }
+
+    fn epoch(&mut self, stored: &StoredEpoch) -> Result<(), SnapshotError> {
+        let (epoch, counters) = (stored.epoch, self.manifest.counters);
+        let record = EpochRecord {
+            owner: stored.owner.clone(),
+            registered_at_ms: stored.registered_at_ms,
+            chunk_ids: blocks(&stored.chunk_ids, counters.chunk)?,
+            ids: blocks(&stored.ids, counters.id)?,
+            open_chunks: Map::new_sync(),
+        };
+        let is_new = self.epochs.insert(epoch, record).is_none();
+        let owned_twice = match &stored.owner {
+            EpochOwner::Writer(writer) => {
+                let known = self.manifest.writers.contains_key(writer);
+                self.manifest.writers.insert_mut(*writer, epoch);
+                known
+            }
+            EpochOwner::Job(name) => {
+                let known = self.manifest.jobs.contains_key(name.as_str());
+                self.manifest.jobs.insert_mut(name.as_str().into(), epoch);
+                known
+            }
+        };
+        ensure(is_new && !owned_twice && epoch.0 != 0 && epoch.0 < counters.epoch, || format!("EP-1: epoch {epoch} cannot be alive"))
+    }
+
+    fn batch(&mut self, shard: &ShardRef, stored: StoredBatch) -> Result<(), SnapshotError> {
+        let id = stored.record.id;
+        let rises = stored.duplicates.windows(2).all(|pair| pair[0] < pair[1]);
+        let fits = stored.duplicates.last().is_none_or(|&last| last < stored.slices);
+        let state = BatchState {
+            record: stored.record,
+            live_slices: 0,
+            retired_at_ms: stored.retired_at_ms,
+            slices: stored.slices,
+            duplicates: stored.duplicates.into(),
+        };
+        if state.retired_at_ms.is_some() {
+            self.manifest.retired_batches.insert_mut(id);
+        }
+        let is_new = self.batches.insert(id, state).is_none();
+        let in_place = id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id;
+        ensure(is_new && in_place && rises && fits, || format!("batch {id} cannot be in shard {shard}"))
+    }
+
+    fn object(&mut self, shard: &ShardRef, stored: &StoredObject) -> Result<(), SnapshotError> {
+        let id = stored.record.id;
+        let state = ObjectState { record: stored.record, parts: 0, retired_at_ms: stored.retired_at_ms };
+        if state.retired_at_ms.is_some() {
+            self.manifest.retired_objects.insert_mut(id);
+        }
+        let is_new = self.objects.insert(id, state).is_none();
+        let in_place = id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id;
+        ensure(is_new && in_place, || format!("object {id} cannot be in shard {shard}"))
+    }
+
+    fn namespace(&mut self, shard: &ShardRef, stored: StoredNamespace) -> Result<(), SnapshotError> {
+        let (id, name) = (stored.id, Arc::<str>::from(stored.name));
+        let in_place = namespace_shard(id) == shard.number && id.0 != 0 && id.0 < self.manifest.counters.namespace;
+        let is_new = !self.manifest.namespaces.contains_key(&id) && !self.manifest.names.contains_key(&name);
+        ensure(in_place && is_new && is_namespace_name(&name), || format!("namespace {id} ({name:?}) cannot be in shard {shard}"))?;
+        let mut namespace = NamespaceManifest::new(id, name.clone(), stored.created_at_ms);
+        for chunk in stored.chunks {
+            let (chunk_id, record) = (chunk.id, self.chunk(&namespace, chunk)?);
+            namespace.chunks.insert_mut(chunk_id, Arc::new(record));
+        }
+        for pack in stored.packs {
+            self.part(pack.object, pack.id.0)?;
+            namespace.packs.insert_mut(pack.id, Arc::new(pack));
+        }
+        for segment in stored.segments {
+            self.part(segment.object, segment.id.0)?;
+            namespace.segments.insert_mut(segment.id, Arc::new(segment));
+        }
+        for (key, state) in stored.producers {
+            ensure(state.window & 1 == 1, || format!("AK-2: a producer of namespace {id} has accepted nothing"))?;
+            namespace.producers.insert_mut(key, state);
+        }
+        namespace.totals = namespace.count_totals();
+        self.manifest.totals.add(&namespace.totals);
+        if !namespace.chunks.is_empty() {
+            self.manifest.unsealed.insert_mut(id);
+        }
+        self.manifest.names.insert_mut(name, id);
+        self.manifest.namespaces.insert_mut(id, Arc::new(namespace));
+        Ok(())
+    }
+
+    fn chunk(&mut self, namespace: &NamespaceManifest, stored: StoredChunk) -> Result<ChunkRecord, SnapshotError> {
+        let id = stored.id;
+        let bad = || format!("RA-1: chunk {id} of namespace {} has slices, an id or an end that cannot be", namespace.id);
+        let is_new = !namespace.chunks.contains_key(&id) && id.0 <= CHUNK_ID_MAX && id.0 < self.manifest.counters.chunk;
+        ensure(is_new && usize::from(stored.next_offset) <= CHUNK_ROWS_MAX, bad)?;
+        let mut record = ChunkRecord {
+            writer: stored.writer,
+            epoch: stored.epoch,
+            state: stored.state,
+            next_offset: stored.next_offset,
+            rows: 0,
+            opened_at_ms: stored.opened_at_ms,
+            timestamp_min_ns: i64::MAX,
+            timestamp_max_ns: i64::MIN,
+            body_bytes: stored.body_bytes,
+            slices: stored.slices.iter().copied().collect(),
+        };
+        let mut end = 0;
+        for slice in &stored.slices {
+            let slice_end = slice.first_offset.checked_add(slice.rows).filter(|&end| end <= stored.next_offset);
+            ensure(slice.first_offset >= end && slice.rows != 0 && slice.timestamp_min_ns <= slice.timestamp_max_ns, bad)?;
+            end = slice_end.ok_or_else(|| SnapshotError::Inconsistent { detail: bad() })?;
+            record.rows += slice.rows;
+            record.timestamp_min_ns = record.timestamp_min_ns.min(slice.timestamp_min_ns);
+            record.timestamp_max_ns = record.timestamp_max_ns.max(slice.timestamp_max_ns);
+            let batch = self.batches.get_mut(&slice.batch);
+            let missing = || SnapshotError::Inconsistent { detail: format!("MF-1: chunk {id} names batch {}, which is not there", slice.batch) };
+            batch.ok_or_else(missing)?.live_slices += 1;
+        }
+        ensure(record.rows != 0 || record.state == ChunkState::Open, bad)?;
+        if record.state == ChunkState::Open {
+            let owner = self.epochs.get_mut(&record.epoch).filter(|owner| owner.owner == EpochOwner::Writer(record.writer));
+            let owner = owner.filter(|owner| !owner.open_chunks.contains_key(&id) && !owner.chunk_ids.contains(id.0));
+            let owner = owner.ok_or_else(|| SnapshotError::Inconsistent { detail: format!("EP-1: chunk {id} is open to no live epoch") })?;
+            owner.open_chunks.insert_mut(id, namespace.id);
+        }
+        Ok(record)
+    }
+
+    fn part(&mut self, object: ObjectId, part: u64) -> Result<(), SnapshotError> {
+        let missing = || SnapshotError::Inconsistent { detail: format!("MF-1: pack or segment {part} names object {object}, which is not there") };
+        self.objects.get_mut(&object).ok_or_else(missing)?.parts += 1;
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Manifest, SnapshotError> {
+        let mut manifest = self.manifest;
+        for (id, batch) in self.batches {
+            let live_max = batch.slices - batch.duplicates.len() as u32;
+            let fits = batch.live_slices <= live_max && (batch.live_slices == 0) == batch.retired_at_ms.is_some();
+            ensure(fits, || format!("MF-1: batch {id} is retired and named, or neither"))?;
+            manifest.batches.insert_mut(id, Arc::new(batch));
+        }
+        for (id, object) in self.objects {
+            ensure((object.parts == 0) == object.retired_at_ms.is_some(), || format!("MF-1: object {id} is retired and named, or neither"))?;
+            manifest.objects.insert_mut(id, object);
+        }
+        for (epoch, record) in self.epochs {
+            manifest.epochs.insert_mut(epoch, Arc::new(record));
+        }
+        Ok(manifest)
+    }
+}
+
+/// The set of these blocks, all of whose ids were given out.
+fn blocks(stored: &[(u64, u64)], next: u64) -> Result<IdBlocks, SnapshotError> {
+    let mut set = IdBlocks::default();
+    let mut end_before = 0;
+    for &(first, count) in stored {
+        let end = first.checked_add(count).filter(|&end| end <= next && count != 0 && first != 0 && first >= end_before);
+        end_before =
+            end.ok_or_else(|| SnapshotError::Inconsistent { detail: format!("{count} ids from {first} on were never given out, or twice") })?;
+        set.add(first, count);
+    }
+    Ok(set)
+}

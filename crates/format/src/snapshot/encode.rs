@@ -1,0 +1,171 @@
+//! From a manifest to root and shards.
+
+use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRoot, StoredShard};
+use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
+use crate::manifest::{BatchState, IdBlocks, Manifest, NamespaceManifest, ObjectState};
+use siltstone_core::NamespaceId;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A snapshot's root, and the bytes of shards.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Encoded {
+    /// The root; it names all shards.
+    pub root: SnapshotRoot,
+    /// The shards that are to be written.
+    pub shards: Vec<Shard>,
+}
+
+/// A shard and its bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shard {
+    /// Its place and name.
+    pub reference: ShardRef,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// The snapshot of a manifest, with every shard. Equal manifests have equal bytes.
+///
+/// # Errors
+/// [`SnapshotError::Envelope`] where a part is past 4 GiB.
+pub fn encode(manifest: &Manifest) -> Result<Encoded, SnapshotError> {
+    encode_shards(manifest, None)
+}
+
+/// The snapshot of a manifest, given an earlier one of the same group: shards whose content is the same structure in memory are neither encoded nor
+/// among the result's `shards`, only named by its root.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_changed(manifest: &Manifest, earlier: &Manifest, earlier_root: &SnapshotRoot) -> Result<Encoded, SnapshotError> {
+    encode_shards(manifest, Some((earlier, earlier_root)))
+}
+
+type Key = (ShardContent, u64);
+
+/// What goes into one shard, by rising id.
+enum Members<'a> {
+    Namespaces(Vec<&'a Arc<NamespaceManifest>>),
+    Batches(Vec<&'a Arc<BatchState>>),
+    Objects(Vec<&'a ObjectState>),
+}
+
+fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)>) -> Result<Encoded, SnapshotError> {
+    let members_before = earlier.map(|(manifest, _)| members(manifest)).unwrap_or_default();
+    let named_before: BTreeMap<Key, ShardRef> =
+        earlier.iter().flat_map(|(_, root)| root.shards()).map(|shard| ((shard.content, shard.number), *shard)).collect();
+    let (mut references, mut shards) = (Vec::new(), Vec::new());
+    for (key, members) in members(manifest) {
+        if let (Some(before), Some(&named)) = (members_before.get(&key), named_before.get(&key))
+            && members.is_same(before)
+        {
+            references.push(named);
+            continue;
+        }
+        let bytes = SHARD.encode(&members.stored())?;
+        let reference = ShardRef { content: key.0, number: key.1, hash: *blake3::hash(&bytes).as_bytes(), len: bytes.len() as u64 };
+        references.push(reference);
+        shards.push(Shard { reference, bytes });
+    }
+    let stored = StoredRoot {
+        incarnation: manifest.incarnation,
+        version: manifest.version,
+        state_time_ms: manifest.state_time_ms,
+        counters: manifest.counters,
+        epochs: epochs(manifest),
+        shards: references,
+    };
+    Ok(Encoded { root: SnapshotRoot { stored }, shards })
+}
+
+fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
+    let mut members = BTreeMap::<Key, Members<'_>>::new();
+    for (&id, namespace) in &manifest.namespaces {
+        let place = members.entry((ShardContent::Namespaces, namespace_shard(id)));
+        if let Members::Namespaces(list) = place.or_insert_with(|| Members::Namespaces(Vec::new())) {
+            list.push(namespace);
+        }
+    }
+    for (id, batch) in &manifest.batches {
+        let place = members.entry((ShardContent::Batches, id.0 >> ID_SHARD_BITS));
+        if let Members::Batches(list) = place.or_insert_with(|| Members::Batches(Vec::new())) {
+            list.push(batch);
+        }
+    }
+    for (id, object) in &manifest.objects {
+        let place = members.entry((ShardContent::Objects, id.0 >> ID_SHARD_BITS));
+        if let Members::Objects(list) = place.or_insert_with(|| Members::Objects(Vec::new())) {
+            list.push(object);
+        }
+    }
+    members
+}
+
+/// The number of the shard that holds a namespace.
+pub(super) fn namespace_shard(id: NamespaceId) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(&id.0.to_le_bytes()) % u64::from(NAMESPACE_SHARDS)
+}
+
+impl Members<'_> {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Namespaces(left), Self::Namespaces(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
+            }
+            (Self::Batches(left), Self::Batches(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
+            }
+            (Self::Objects(left), Self::Objects(right)) => left == right,
+            _ => false,
+        }
+    }
+
+    fn stored(&self) -> StoredShard {
+        match self {
+            Self::Namespaces(list) => StoredShard::Namespaces(list.iter().map(|namespace| stored_namespace(namespace)).collect()),
+            Self::Batches(list) => StoredShard::Batches(list.iter().map(|batch| stored_batch(batch)).collect()),
+            Self::Objects(list) => {
+                StoredShard::Objects(list.iter().map(|object| StoredObject { record: object.record, retired_at_ms: object.retired_at_ms }).collect())
+            }
+        }
+    }
+}
+
+fn stored_namespace(namespace: &NamespaceManifest) -> StoredNamespace {
+    let chunks = namespace.chunks.iter().map(|(&id, chunk)| StoredChunk {
+        id,
+        writer: chunk.writer,
+        epoch: chunk.epoch,
+        state: chunk.state,
+        next_offset: chunk.next_offset,
+        opened_at_ms: chunk.opened_at_ms,
+        body_bytes: chunk.body_bytes,
+        slices: chunk.slices.iter().copied().collect(),
+    });
+    StoredNamespace {
+        id: namespace.id,
+        name: namespace.name.to_string(),
+        created_at_ms: namespace.created_at_ms,
+        chunks: chunks.collect(),
+        packs: namespace.packs.values().map(|pack| pack.as_ref().clone()).collect(),
+        segments: namespace.segments.values().map(|segment| segment.as_ref().clone()).collect(),
+        producers: namespace.producers.iter().map(|(key, state)| (key.clone(), *state)).collect(),
+    }
+}
+
+fn stored_batch(batch: &BatchState) -> StoredBatch {
+    StoredBatch { record: batch.record, retired_at_ms: batch.retired_at_ms, slices: batch.slices, duplicates: batch.duplicates.to_vec() }
+}
+
+fn epochs(manifest: &Manifest) -> Vec<StoredEpoch> {
+    let blocks = |ids: &IdBlocks| ids.iter().collect();
+    let stored = manifest.epochs.iter().map(|(&epoch, record)| StoredEpoch {
+        epoch,
+        owner: record.owner.clone(),
+        registered_at_ms: record.registered_at_ms,
+        chunk_ids: blocks(&record.chunk_ids),
+        ids: blocks(&record.ids),
+    });
+    stored.collect()
+}

@@ -1,0 +1,151 @@
+//! The manifest's stored form: a root, and shards that the root names by their content's hash. A shard that did not change keeps its name, so it need
+//! not be written again.
+//!
+//! Namespaces are spread over 64 shards by a hash of their id; batches and objects go by ranges of their ids. What follows from other parts (sums, live
+//! slices of a batch, parts of an object, who holds a chunk open) is not stored: it is counted anew on reading, and what does not fit is corruption.
+//! What is deliberately not here: where shards are kept (`siltstone-store`) and when a snapshot is taken.
+
+mod assemble;
+mod blob;
+mod encode;
+mod stored;
+
+pub use assemble::assemble;
+pub use blob::{decode_blob, encode_blob};
+pub use encode::{Encoded, Shard, encode, encode_changed};
+
+use crate::envelope::{EnvelopeError, Kind};
+use serde::{Deserialize, Serialize};
+use siltstone_core::{CommitIndex, ErrorKind, Incarnation};
+use std::fmt;
+
+/// Shards that namespaces are spread over.
+pub const NAMESPACE_SHARDS: u32 = 64;
+
+/// Batches, or objects, whose ids share all but this many low bits are in one shard.
+pub const ID_SHARD_BITS: u32 = 14;
+
+const ROOT: Kind = Kind { what: "snapshot root", magic: *b"SLsr", version: 1 };
+const SHARD: Kind = Kind { what: "snapshot shard", magic: *b"SLss", version: 1 };
+
+/// A snapshot's root: the small state, and the names of the shards.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SnapshotRoot {
+    stored: stored::StoredRoot,
+}
+
+/// A shard's place in its snapshot, and its content's name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct ShardRef {
+    /// What it holds.
+    pub content: ShardContent,
+    /// Which of the shards of that content: for namespaces the hash's remainder, for batches and objects the ids' high bits.
+    pub number: u64,
+    /// BLAKE3 of its bytes.
+    pub hash: [u8; 32],
+    /// How many bytes.
+    pub len: u64,
+}
+
+/// What a shard holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum ShardContent {
+    /// Namespaces with their chunks, packs, segments and producers.
+    Namespaces,
+    /// Batches.
+    Batches,
+    /// Objects.
+    Objects,
+}
+
+impl ShardRef {
+    /// The name of the content: 64 hexadecimal digits.
+    #[must_use]
+    pub fn name(&self) -> String {
+        blake3::Hash::from_bytes(self.hash).to_hex().to_string()
+    }
+}
+
+impl fmt::Display for ShardRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let content = match self.content {
+            ShardContent::Namespaces => "namespaces",
+            ShardContent::Batches => "batches",
+            ShardContent::Objects => "objects",
+        };
+        write!(f, "{content} {} ({})", self.number, self.name())
+    }
+}
+
+impl SnapshotRoot {
+    /// A root from its stored form.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Envelope`] for any bytes that are not one whole root.
+    pub fn decode(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        Ok(Self { stored: ROOT.decode(bytes)? })
+    }
+
+    /// The stored form.
+    ///
+    /// # Errors
+    /// [`SnapshotError::Envelope`] past 4 GiB.
+    pub fn encode(&self) -> Result<Vec<u8>, SnapshotError> {
+        Ok(ROOT.encode(&self.stored)?)
+    }
+
+    /// The shards, in the order in which [`assemble`] wants their bytes.
+    #[must_use]
+    pub fn shards(&self) -> &[ShardRef] {
+        &self.stored.shards
+    }
+
+    /// The position of the log that the snapshot covers.
+    #[must_use]
+    pub const fn version(&self) -> CommitIndex {
+        self.stored.version
+    }
+
+    /// The group's life.
+    #[must_use]
+    pub const fn incarnation(&self) -> Incarnation {
+        self.stored.incarnation
+    }
+}
+
+/// Why a snapshot is not written or read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// Its bytes are no root or shard.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// A shard's bytes are not those that the root names.
+    #[error("read snapshot shard {shard}: its content is another, or it is missing")]
+    WrongShard {
+        /// The shard.
+        shard: ShardRef,
+    },
+    /// Bytes after the last shard.
+    #[error("read a snapshot: {extra} bytes follow its end")]
+    Trailing {
+        /// How many.
+        extra: usize,
+    },
+    /// The parts do not fit each other.
+    #[error("read a snapshot: {detail}")]
+    Inconsistent {
+        /// What does not fit.
+        detail: String,
+    },
+}
+
+impl SnapshotError {
+    /// What the caller should do about it.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Envelope(error) => error.kind(),
+            Self::WrongShard { .. } | Self::Trailing { .. } | Self::Inconsistent { .. } => ErrorKind::Corrupt,
+        }
+    }
+}

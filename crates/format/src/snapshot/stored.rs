@@ -1,0 +1,71 @@
+//! The payloads of root and shards, version 1 (postcard). See `docs/formats/snapshot.md`.
+
+use super::ShardRef;
+use crate::manifest::{BatchRecord, ChunkState, Counters, EpochOwner, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef};
+use serde::{Deserialize, Serialize};
+use siltstone_core::{ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredRoot {
+    pub(super) incarnation: Incarnation,
+    pub(super) version: CommitIndex,
+    pub(super) state_time_ms: i64,
+    pub(super) counters: Counters,
+    pub(super) epochs: Vec<StoredEpoch>,
+    pub(super) shards: Vec<ShardRef>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredEpoch {
+    pub(super) epoch: Epoch,
+    pub(super) owner: EpochOwner,
+    pub(super) registered_at_ms: i64,
+    /// First id and count of each block.
+    pub(super) chunk_ids: Vec<(u64, u64)>,
+    /// First id and count of each block.
+    pub(super) ids: Vec<(u64, u64)>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) enum StoredShard {
+    Namespaces(Vec<StoredNamespace>),
+    Batches(Vec<StoredBatch>),
+    Objects(Vec<StoredObject>),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredNamespace {
+    pub(super) id: NamespaceId,
+    pub(super) name: String,
+    pub(super) created_at_ms: i64,
+    pub(super) chunks: Vec<StoredChunk>,
+    pub(super) packs: Vec<PackRecord>,
+    pub(super) segments: Vec<SegmentRecord>,
+    pub(super) producers: Vec<(ProducerKey, ProducerState)>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredChunk {
+    pub(super) id: ChunkId,
+    pub(super) writer: WriterId,
+    pub(super) epoch: Epoch,
+    pub(super) state: ChunkState,
+    pub(super) next_offset: u16,
+    pub(super) opened_at_ms: i64,
+    pub(super) body_bytes: u64,
+    pub(super) slices: Vec<SliceRef>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredBatch {
+    pub(super) record: BatchRecord,
+    pub(super) retired_at_ms: Option<i64>,
+    pub(super) slices: u32,
+    pub(super) duplicates: Vec<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredObject {
+    pub(super) record: ObjectRecord,
+    pub(super) retired_at_ms: Option<i64>,
+}

@@ -1,0 +1,48 @@
+//! Batches and objects that nothing names any more (MF-1).
+
+use siltstone_core::{BatchId, ObjectId};
+use siltstone_format::{
+    command::{Rejection, Reply},
+    manifest::Manifest,
+};
+use std::sync::Arc;
+
+/// One slice less is named in a batch; with the last it retires.
+pub(super) fn release_batch(draft: &mut Manifest, id: BatchId) {
+    let now_ms = draft.state_time_ms;
+    let batch = Arc::make_mut(draft.batches.get_mut(&id).expect("MF-1: a slice names a batch that exists"));
+    batch.live_slices = batch.live_slices.checked_sub(1).expect("MF-1: a batch has no fewer slices than are named");
+    if batch.live_slices == 0 {
+        batch.retired_at_ms = Some(now_ms);
+        draft.retired_batches.insert_mut(id);
+    }
+}
+
+/// One pack or segment less lives in an object; with the last it retires.
+pub(super) fn release_object(draft: &mut Manifest, id: ObjectId) {
+    let now_ms = draft.state_time_ms;
+    let object = draft.objects.get_mut(&id).expect("MF-1: a pack or segment names an object that exists");
+    object.parts = object.parts.checked_sub(1).expect("MF-1: an object has no fewer parts than are named");
+    if object.parts == 0 {
+        object.retired_at_ms = Some(now_ms);
+        draft.retired_objects.insert_mut(id);
+    }
+}
+
+pub(super) fn forget(draft: &mut Manifest, batches: &[BatchId], objects: &[ObjectId]) -> Result<Reply, Rejection> {
+    for id in batches {
+        if draft.batches.get(id).is_some_and(|batch| batch.retired_at_ms.is_none()) {
+            return Err(Rejection::StillNamed { id: id.0 });
+        }
+        draft.retired_batches.remove_mut(id);
+        draft.batches.remove_mut(id);
+    }
+    for id in objects {
+        if draft.objects.get(id).is_some_and(|object| object.retired_at_ms.is_none()) {
+            return Err(Rejection::StillNamed { id: id.0 });
+        }
+        draft.retired_objects.remove_mut(id);
+        draft.objects.remove_mut(id);
+    }
+    Ok(Reply::Done)
+}
