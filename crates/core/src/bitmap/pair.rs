@@ -2,7 +2,7 @@
 //!
 //! A list stays a list and runs stay runs where the result can be one; a block is made only where the result may need one.
 
-use super::kernels::Kernels;
+use super::kernels::{Kernels, LIST_SLACK};
 use super::lowers::Lowers;
 use super::{Block, Form, LIST_MAX, Offsets, RUNS_MAX, Run};
 
@@ -27,7 +27,7 @@ pub(super) fn and_count(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>) -> u3
 /// Rows in both. False when there are none, and then nothing was added.
 pub(super) fn and(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lowers) -> bool {
     match (a.form, b.form) {
-        (Form::List(a), Form::List(b)) => out.push_list_with(a.len().min(b.len()) + kernels.list_slack(), |out| kernels.list_and(a, b, out)),
+        (Form::List(a), Form::List(b)) => out.push_list_with(a.len().min(b.len()) + LIST_SLACK, |out| kernels.list_and(a, b, out)),
         (Form::List(list), Form::Runs(runs)) | (Form::Runs(runs), Form::List(list)) => filter_by_runs(list, runs, true, out),
         (Form::List(list), Form::Block(block)) | (Form::Block(block), Form::List(list)) => filter(list, out, |offset| block.contains(offset)),
         (Form::Runs(a), Form::Runs(b)) => out.push_runs_with(|out| meet(a, b, |run| out.push(run))),

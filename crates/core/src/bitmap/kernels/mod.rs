@@ -2,9 +2,16 @@
 //!
 //! Not done here: containers and sets. A kernel knows 2,048 bits or two short lists, no more.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod scalar;
 
-use super::{BitmapError, Block};
+#[cfg(test)]
+mod kernels_test;
+
+use super::{BitmapError, Block, LIST_MAX};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction set that kernels exist for, from the plainest to the best.
@@ -13,17 +20,26 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// Plain Rust: any CPU.
     Scalar = 1,
+    /// AVX2.
+    Avx2 = 2,
+    /// AVX-512 F and BW.
+    Avx512 = 3,
+    /// AVX-512 F and BW with VPOPCNTDQ and VBMI2 (both came with the same generation of CPUs).
+    Avx512Popcnt = 4,
 }
 
 impl Level {
     /// Every level there is, the plainest first.
-    pub const ALL: [Self; 1] = [Self::Scalar];
+    pub const ALL: [Self; 4] = [Self::Scalar, Self::Avx2, Self::Avx512, Self::Avx512Popcnt];
 
     /// A short name for logs and test output.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+            Self::Avx512Popcnt => "avx512-popcnt",
         }
     }
 
@@ -33,10 +49,37 @@ impl Level {
     }
 
     /// Whether this CPU has the instructions.
+    #[cfg(target_arch = "x86_64")]
     #[must_use]
     pub fn is_available(self) -> bool {
+        let avx512 = || is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("popcnt");
         match self {
             Self::Scalar => true,
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Avx512 => avx512(),
+            Self::Avx512Popcnt => avx512() && is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512vbmi2"),
+        }
+    }
+
+    /// Whether this CPU has the instructions.
+    #[cfg(not(target_arch = "x86_64"))]
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        self == Self::Scalar
+    }
+
+    /// Must only be called for a level that this CPU has.
+    fn kernels(self) -> &'static Kernels {
+        match self {
+            Self::Scalar => &scalar::KERNELS,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => &avx2::KERNELS,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => &avx512::KERNELS,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Popcnt => &avx512::KERNELS_POPCNT,
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => &scalar::KERNELS,
         }
     }
 }
@@ -51,8 +94,10 @@ pub struct Kernels {
     and_count: unsafe fn(&Block, &Block) -> u32,
     list_and: unsafe fn(&[u16], &[u16], &mut [u16]) -> usize,
     list_and_count: unsafe fn(&[u16], &[u16]) -> u32,
-    list_slack: usize,
 }
+
+/// Offsets that [`Kernels::list_and`] may scribble on past its result: it writes each candidate before it knows whether it stays.
+pub const LIST_SLACK: usize = 1;
 
 /// The level that sets use, 0 until the first use.
 static ACTIVE: AtomicU8 = AtomicU8::new(0);
@@ -62,8 +107,8 @@ static ACTIVE: AtomicU8 = AtomicU8::new(0);
 pub fn active() -> &'static Kernels {
     // Relaxed: every table gives the same answers, so it does not matter when another thread sees a change.
     match ACTIVE.load(Ordering::Relaxed) {
-        1 => &scalar::KERNELS,
-        _ => choose(),
+        0 => choose(),
+        level => Level::ALL[usize::from(level) - 1].kernels(),
     }
 }
 
@@ -84,15 +129,6 @@ pub fn force_level(level: Option<Level>) -> Result<(), BitmapError> {
     }
     ACTIVE.store(level.map_or(0, |level| level as u8), Ordering::Relaxed);
     Ok(())
-}
-
-impl Level {
-    /// Must only be called for a level that this CPU has.
-    fn kernels(self) -> &'static Kernels {
-        match self {
-            Self::Scalar => &scalar::KERNELS,
-        }
-    }
 }
 
 impl Kernels {
@@ -145,19 +181,13 @@ impl Kernels {
         unsafe { (self.and_count)(a, b) }
     }
 
-    /// How many offsets of the shorter list [`Kernels::list_and`] may scribble on past its result.
-    #[must_use]
-    pub fn list_slack(&self) -> usize {
-        self.list_slack
-    }
-
-    /// Writes what two ascending lists share to `out`, ascending; how many that is.
+    /// Writes what two ascending lists of offsets share to `out`, ascending; how many that is.
     ///
     /// # Panics
-    /// When `out` is shorter than the shorter list and [`Kernels::list_slack`].
+    /// When `out` is shorter than the shorter list and [`LIST_SLACK`].
     #[inline]
     pub fn list_and(&self, a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
-        assert!(out.len() >= a.len().min(b.len()) + self.list_slack, "the result's room is too short");
+        assert!(out.len() >= a.len().min(b.len()) + LIST_SLACK, "the result's room is too short");
         // SAFETY: as in `and`.
         unsafe { (self.list_and)(a, b, out) }
     }

@@ -2,7 +2,7 @@
 
 use super::{Block, Kernels, Level};
 
-pub(super) static KERNELS: Kernels = Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_count, list_slack: 1 };
+pub(super) static KERNELS: Kernels = Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_count };
 
 fn combine<F>(a: &Block, b: &Block, out: &mut Block, word: F) -> u32
 where
@@ -37,7 +37,7 @@ fn and_count(a: &Block, b: &Block) -> u32 {
 }
 
 /// Steps both lists without a branch that depends on the data: which is smaller cannot be foreseen.
-fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+pub(super) fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < a.len() && j < b.len() {
         let (x, y) = (a[i], b[j]);
@@ -49,7 +49,7 @@ fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
     count
 }
 
-fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
+pub(super) fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while i < a.len() && j < b.len() {
         let (x, y) = (a[i], b[j]);
