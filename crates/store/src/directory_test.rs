@@ -19,8 +19,9 @@ async fn open(disk: &LossyDisk) -> Result<DirectoryStore, StoreError> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_directory_conforms() {
     let dir = tempfile::tempdir().unwrap();
-    let store = DirectoryStore::open(Arc::new(RealDisk), &dir.path().join("new/objects")).await.unwrap();
-    conformance::run(Arc::new(store)).await;
+    let store = Arc::new(DirectoryStore::open(Arc::new(RealDisk), &dir.path().join("new/objects")).await.unwrap());
+    conformance::run(store.clone()).await;
+    conformance::lists_are_in_byte_order(&*store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,7 @@ mod key;
 mod memory;
 mod object_store;
 pub mod paths;
+mod s3;
 
 pub use decorate::PrefixStore;
 pub use directory::DirectoryStore;
@@ -24,3 +25,6 @@ pub use error::{Fault, Operation, StoreError};
 pub use key::{InvalidKey, ObjectKey};
 pub use memory::MemoryStore;
 pub use object_store::{ListPage, ObjectMeta, ObjectStore, list_all};
+pub use s3::{S3Config, S3Credentials, S3Store, S3Timeouts};
+#[cfg(feature = "internals")]
+pub use s3::{SeaweedError, SeaweedServer};

@@ -102,7 +102,9 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn memory_conforms() {
-        crate::conformance::run(Arc::new(MemoryStore::new())).await;
+        let store = Arc::new(MemoryStore::new());
+        crate::conformance::run(store.clone()).await;
+        crate::conformance::lists_are_in_byte_order(&*store).await;
     }
 
     #[tokio::test(flavor = "multi_thread")]

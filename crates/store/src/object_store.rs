@@ -14,7 +14,8 @@ use std::ops::Range;
 ///   the key and never uses it for other bytes;
 /// - a put replaces what stands under its key; callers write each key once, with one content;
 /// - deleting what does not exist is `Ok`;
-/// - a list names every object whose put returned before the list began, in ascending order of the keys' bytes.
+/// - a list names every object whose put returned before the list began and that was not deleted, in ascending order of the keys' bytes.
+///   Some S3 servers sort `a-b` and `a.b` behind `a/b`; no two keys that `paths` makes differ so (conformance tells who keeps the order always).
 #[async_trait]
 pub trait ObjectStore: Send + Sync + 'static {
     /// Writes an object.
