@@ -3,8 +3,10 @@
 //! Reads `../shared/data/logs.jsonl.gz` beside the repository, or under `SILTSTONE_SHARED`.
 
 use siltstone_core::pattern::{Split, split};
-use siltstone_core::{CHUNK_ROWS_MAX, EntryFlags, NamespaceId, Severity};
+use siltstone_core::{CHUNK_ROWS_MAX, ChunkId, EntryFlags, NamespaceId, Severity};
 use siltstone_format::batch::{BatchWriter, decode_slice};
+use siltstone_format::manifest::ByteRange;
+use siltstone_format::pack::{Column, PackReader, PackWriter};
 use siltstone_format::{EntryRef, Rows, RowsBuilder};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -62,6 +64,71 @@ fn main() {
             }
         });
     }
+    measure_packs(&chunks, body_bytes);
+}
+
+/// Chunks of a pack.
+const PACK_CHUNKS: usize = 32;
+
+fn measure_packs(chunks: &[Rows], body_bytes: usize) {
+    let groups = || chunks.chunk_by(|left, right| left.namespace == right.namespace).flat_map(|chunks| chunks.chunks(PACK_CHUNKS));
+    let mut packs = Vec::new();
+    best("pack", body_bytes, || {
+        packs.clear();
+        for chunks in groups() {
+            let mut writer = PackWriter::new(chunks[0].namespace);
+            for (chunk, rows) in chunks.iter().enumerate() {
+                let offsets = (0..rows.len() as u16).collect::<Vec<_>>();
+                writer.add_chunk(ChunkId(chunk as u64), rows, &offsets).expect("a chunk of the namespace");
+            }
+            packs.push(writer.finish());
+        }
+    });
+    let stored = packs.iter().map(|pack| pack.bytes.len()).sum::<usize>();
+    println!("{} packs, stored {stored}, {:.2} % of bodies", packs.len(), 100.0 * stored as f64 / body_bytes as f64);
+    let readers = packs
+        .iter()
+        .map(|pack| {
+            let range = ByteRange { offset: 0, len: pack.bytes.len() as u32 };
+            let reader = PackReader::open(&pack.bytes[pack.footer.offset as usize..], &pack.footer, &range).expect("what was written");
+            let patterns = reader.patterns_range();
+            let patterns = reader.decode_patterns(&pack.bytes[patterns.offset as usize..][..patterns.len as usize]).expect("what was written");
+            (&pack.bytes, reader, patterns)
+        })
+        .collect::<Vec<_>>();
+    let of = |column| readers.iter().flat_map(|(_, reader, _)| reader.chunks()).map(|entry| entry.range(column).len as usize).sum::<usize>();
+    let shared = readers.iter().map(|(_, reader, _)| reader.patterns_range().len as usize).sum::<usize>();
+    let footers = packs.iter().map(|pack| pack.footer.len as usize).sum::<usize>();
+    let raw = readers.iter().flat_map(|(_, reader, _)| reader.chunks()).map(|entry| entry.raw_bytes).sum::<u64>();
+    println!(
+        "bodies {}, meta {}, attributes {}, shared patterns {shared}, footers {footers}, raw {raw}",
+        of(Column::Body),
+        of(Column::Meta),
+        of(Column::Attributes)
+    );
+    best("decode packs", body_bytes, || {
+        for (bytes, reader, patterns) in &readers {
+            for entry in reader.chunks() {
+                let range = entry.range_of_all();
+                reader.decode_rows(entry, patterns, &bytes[range.offset as usize..][..range.len as usize]).expect("what was written");
+            }
+        }
+    });
+    let start = Instant::now();
+    let mut rebuilt = 0;
+    for (bytes, reader, patterns) in &readers {
+        for entry in reader.chunks() {
+            let range = entry.range(Column::Body);
+            let wanted = [entry.rows as usize / 2];
+            let bodies = reader
+                .decode_bodies(entry, patterns, &bytes[range.offset as usize..][..range.len as usize], Some(&wanted))
+                .expect("what was written");
+            let mut body = Vec::new();
+            assert!(bodies.append(wanted[0], &mut body));
+            rebuilt += 1;
+        }
+    }
+    println!("one row of each chunk: {:.0} us a row", start.elapsed().as_secs_f64() * 1e6 / f64::from(rebuilt));
 }
 
 /// The lines of each namespace in order, in full chunks.

@@ -10,6 +10,7 @@ mod compress;
 pub mod container;
 pub mod envelope;
 pub mod manifest;
+pub mod pack;
 pub mod rows;
 pub mod snapshot;
 mod varint;
