@@ -4,7 +4,7 @@
 //! digits of numbers are kept, arrays are not looked into at all, and no tree is built.
 
 use crate::batch::RefusalReason;
-use crate::entry::{EntryMaker, Gather, Given, Made, Refused};
+use crate::entry::{EntryMaker, Gather, Given, Outcome, Refused};
 use serde::de::{DeserializeSeed, Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::fmt;
 const FLATTENED_LEVELS_MAX: usize = 16;
 
 /// Makes an entry from a line.
-pub(crate) fn entry_from_json(line: &[u8], maker: &EntryMaker) -> Result<Made, Refused> {
+pub(crate) fn entry_from_json(line: &[u8], maker: &EntryMaker) -> Outcome {
     let text = std::str::from_utf8(line)
         .map_err(|error| Refused { reason: RefusalReason::InvalidUtf8, detail: format!("first bad byte at column {}", error.valid_up_to() + 1) })?;
     let mut object = Object { line: text, gather: maker.gather(), path: String::new(), levels: 0, refused: None };

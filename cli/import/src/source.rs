@@ -54,7 +54,7 @@ impl ImportSource {
     pub fn open(input: Input, options: &ImportOptions, progress: &mut dyn FnMut(HashProgress)) -> Result<Self, ImportError> {
         let Opened { name, identity, compression, format, content, raw_bytes, raw_bytes_total } = open(input, options, progress)?;
         let reader = match content {
-            Content::Stream(stream) => Reader::Lines(Lines::new(Box::new(stream))),
+            Content::Stream(stream) => Reader::Lines(Lines::new(stream)),
             Content::File { file, expected } => Reader::Parquet(Box::new(ParquetRows::open(file, expected, &name)?)),
         };
         Ok(Self {
@@ -157,15 +157,15 @@ impl ImportSource {
             batch.lines += 1;
             batch.bytes_read += place.bytes;
         }
+        batch.raw_bytes_read = self.raw_bytes_read();
+        self.summary.raw_bytes_read = batch.raw_bytes_read;
         if batch.lines == 0 {
             return Ok(None);
         }
-        batch.raw_bytes_read = self.raw_bytes_read();
         self.summary.batches += 1;
         self.summary.entries += batch.entries.len() as u64;
         self.summary.lines += batch.lines;
         self.summary.bytes_read += batch.bytes_read;
-        self.summary.raw_bytes_read = batch.raw_bytes_read;
         self.summary.refused.add(&batch.refused);
         Ok(Some(batch))
     }

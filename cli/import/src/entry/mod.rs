@@ -34,6 +34,9 @@ pub(crate) struct Made {
     pub(crate) severity_unreadable: bool,
 }
 
+/// An entry, or why there is none.
+pub(crate) type Outcome = Result<Made, Refused>;
+
 /// Makes entries under one mapping.
 pub(crate) struct EntryMaker {
     keys: Vec<Key>,
@@ -55,7 +58,7 @@ impl EntryMaker {
     }
 
     /// An entry whose source is a body alone.
-    pub(crate) fn from_body(&self, body: &[u8], timestamp_ns: Option<i64>) -> Result<Made, Refused> {
+    pub(crate) fn entry_of_body(&self, body: &[u8], timestamp_ns: Option<i64>) -> Outcome {
         if self.fallback.namespace.is_empty() {
             return Err(Refused::because(RefusalReason::NamespaceMissing));
         }
@@ -107,7 +110,7 @@ impl<'a> Gather<'a> {
     }
 
     /// Makes the entry. For each field the first key with a usable value wins; other values under keys of the mapping become attributes.
-    pub(crate) fn finish(mut self) -> Result<Made, Refused> {
+    pub(crate) fn finish(mut self) -> Outcome {
         let maker = self.maker;
         let mut entry = Entry::default();
         let mut body = None;

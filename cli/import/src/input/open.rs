@@ -8,7 +8,7 @@ use crate::input::identity::{ContentId, HashProgress, Identity, hash_content};
 use crate::input::raw::{Raw, fault_to_error};
 use crate::options::ImportOptions;
 use std::fs::File;
-use std::io::{self, Chain, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,7 +28,7 @@ pub(crate) struct Opened {
 /// What is in a source.
 pub(crate) enum Content {
     /// A stream of lines.
-    Stream(Chain<Cursor<Vec<u8>>, Decompressed>),
+    Stream(Box<dyn Read + Send>),
     /// A file that can be read anywhere.
     File {
         file: File,
@@ -74,7 +74,7 @@ pub(crate) fn open(input: Input, options: &ImportOptions, progress: &mut dyn FnM
     let raw_bytes_total = expected.map(|content| content.bytes);
     let stream = Cursor::new(sample).chain(decompressed);
     let content = match (format, file) {
-        (Format::Text | Format::Ndjson, _) => Content::Stream(stream),
+        (Format::Text | Format::Ndjson, _) => Content::Stream(Box::new(stream)),
         (Format::Parquet, Some((file, content))) if is_plain_parquet => Content::File { file, expected: Some(content) },
         (Format::Parquet, _) => Content::File { file: spool(stream, &name, &raw_bytes)?, expected: None },
     };

@@ -11,7 +11,7 @@ mod column;
 mod nested;
 
 use crate::batch::RefusalReason;
-use crate::entry::{EntryMaker, Made, Refused};
+use crate::entry::{EntryMaker, Outcome, Refused};
 use crate::error::ImportError;
 use crate::input::{ContentId, HashProgress, fault_to_error, hash_content};
 use crate::limits::LINE_BYTES_MAX;
@@ -84,7 +84,7 @@ impl ParquetRows {
     }
 
     /// The next row as an entry, or as the reason why it is none.
-    pub(crate) fn next(&mut self, maker: &EntryMaker) -> Result<Option<(Result<Made, Refused>, Place)>, ImportError> {
+    pub(crate) fn next(&mut self, maker: &EntryMaker) -> Result<Option<(Outcome, Place)>, ImportError> {
         let fault = |detail, row| ImportError::Parquet { source_name: self.source_name.clone(), row, detail };
         loop {
             if let Some(group) = &mut self.group {
@@ -137,7 +137,7 @@ impl Group {
     }
 
     /// One row: as an entry or refused, and the bytes of its values.
-    fn next(&mut self, maker: &EntryMaker) -> Result<(Result<Made, Refused>, u64), String> {
+    fn next(&mut self, maker: &EntryMaker) -> Result<(Outcome, u64), String> {
         if self.rows_decoded == 0 {
             let rows = self.rows_left.min(ROWS_AT_A_TIME);
             for column in &mut self.flat {
