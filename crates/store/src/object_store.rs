@@ -23,6 +23,8 @@ pub trait ObjectStore: Send + Sync + 'static {
 
     /// Writes an object unless the key is taken. Of many callers at once, one wins.
     ///
+    /// The bytes must name who puts them: after a lost answer, equal bytes under the key are how the caller knows that it had won.
+    ///
     /// # Errors
     /// `AlreadyExists` when the key is taken; the object is then as it was.
     async fn put_if_absent(&self, key: &ObjectKey, bytes: Bytes) -> Result<(), StoreError>;

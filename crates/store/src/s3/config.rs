@@ -94,7 +94,7 @@ impl S3Config {
                 let credentials = SharedCredentialsProvider::new(Credentials::new(keys.0, keys.1, keys.2, None, "siltstone"));
                 (Builder::new().behavior_version(BehaviorVersion::latest()), credentials)
             }
-            None => self.from_environment(&http, place).await?,
+            None => self.environment(&http, place).await?,
         };
         let missing = |error| Fault::AccessDenied { place: place.to_string(), detail: chain(&error), check: "that credentials are configured" };
         let found = tokio::time::timeout(self.timeouts.first_byte_max, provider.provide_credentials()).await;
@@ -127,7 +127,7 @@ impl S3Config {
     }
 
     /// Region and credentials from the environment of the process.
-    async fn from_environment(&self, http: &SharedHttpClient, place: &Place) -> Result<(Builder, SharedCredentialsProvider), Fault> {
+    async fn environment(&self, http: &SharedHttpClient, place: &Place) -> Result<(Builder, SharedCredentialsProvider), Fault> {
         let mut loader = aws_config::defaults(BehaviorVersion::latest()).http_client(http.clone());
         if let Some(region) = self.region.clone().or_else(|| self.endpoint.as_ref().map(|_| REGION_DEFAULT.to_owned())) {
             loader = loader.region(Region::new(region));
