@@ -1,0 +1,47 @@
+//! `cargo xtask soak`: the long versions of tests that have a short version in `cargo xtask test`.
+//!
+//! A soak is a row of the table below: which tests run, and what makes them long. The tests read the number from the environment themselves, so
+//! that a soak can be repeated by hand with the command that it prints.
+
+use crate::steps::{self, cargo};
+use anyhow::{Result, bail};
+
+struct Soak {
+    name: &'static str,
+    about: &'static str,
+    /// What stands behind `cargo test --release`.
+    arguments: &'static [&'static str],
+    /// The variable that makes it long, and its value unless the command line has another.
+    variable: (&'static str, &'static str),
+}
+
+const SOAKS: &[Soak] = &[Soak {
+    name: "properties",
+    about: "every property test of the workspace, with many cases each",
+    arguments: &["--workspace", "--lib", "--tests"],
+    variable: ("PROPTEST_CASES", "20000"),
+}];
+
+/// Runs one soak: its name, then perhaps how many rounds or cases.
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
+    let (name, count) = match arguments {
+        [] => {
+            for soak in SOAKS {
+                println!("{:<12} {} ({}, by default {})", soak.name, soak.about, soak.variable.0, soak.variable.1);
+            }
+            return Ok(());
+        }
+        [name] => (*name, None),
+        [name, count] => (*name, Some(*count)),
+        _ => bail!("soak takes a name and perhaps a count"),
+    };
+    let Some(soak) = SOAKS.iter().find(|soak| soak.name == name) else {
+        bail!("there is no soak {name:?}: `cargo xtask soak` lists them");
+    };
+    let (variable, default) = soak.variable;
+    let count = count.unwrap_or(default);
+    println!("{variable}={count} cargo test --release {}", soak.arguments.join(" "));
+    let mut command = cargo(&["test", "--release", "--locked"]);
+    command.args(soak.arguments).env(variable, count);
+    steps::run(command)
+}

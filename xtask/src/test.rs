@@ -1,0 +1,26 @@
+//! `cargo xtask test`: all that must pass before a change goes in. The cheap steps come first; the first failure ends it.
+
+use crate::steps::{self, Steps, cargo, command};
+use crate::tidy;
+use anyhow::{Context, Result};
+
+fn run_steps(steps: &mut Steps) -> Result<()> {
+    steps.step("format", || steps::run(cargo(&["fmt", "--all", "--check"])).context("`cargo fmt --all` mends it"))?;
+    steps.step("tidy", tidy::run)?;
+    steps.step("lints", || steps::run(cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"])))?;
+    steps.step("test tools", || steps::run(command("sh", &["scripts/test-tools.sh"])))?;
+    steps.step("tests", || steps::run(cargo(&["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--examples"])))?;
+    steps.step("doc examples", || steps::run(cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"])))?;
+    steps.step("documentation", || {
+        let mut command = cargo(&["doc", "--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"]);
+        command.env("RUSTDOCFLAGS", "-D warnings");
+        steps::run(command)
+    })
+}
+
+pub(crate) fn run() -> Result<()> {
+    let mut steps = Steps::new();
+    let result = run_steps(&mut steps);
+    steps.finish();
+    result
+}
