@@ -1,1 +1,18 @@
-//! Not written yet.
+//! The indexer: entries in, batches, packs and segments on the object store, answers out.
+//!
+//! The folders follow an entry: `ingest` → `seal` → `merge`, and on the way back `view` → `query` → `serve`; `gc` deletes what nobody can read any more.
+//! What is deliberately not here: the metadata group (only its client), the object store's kinds, and the inside of a segment.
+
+pub mod gc;
+pub mod ingest;
+mod job;
+pub mod merge;
+pub mod node;
+mod problems;
+pub mod query;
+pub mod seal;
+pub mod serve;
+pub mod view;
+
+pub use node::{Indexer, IndexerConfig, IndexerError};
+pub use problems::Problems;

@@ -33,6 +33,10 @@ impl NamespaceSet {
             Self::Only(names) => names.contains(name),
         }
     }
+
+    fn intersect(self, others: &BTreeSet<String>) -> Self {
+        Self::Only(others.iter().filter(|name| self.contains(name)).cloned().collect())
+    }
 }
 
 /// What a caller may do. Every ingest, query, listing and peer call carries one.
@@ -49,6 +53,17 @@ impl CallerScope {
     #[must_use]
     pub const fn from_authenticator(principal: Principal, read: NamespaceSet, write: NamespaceSet, administer: NamespaceSet) -> Self {
         Self { principal, read, write, administer }
+    }
+
+    /// This scope, with nothing outside `names` left in it: what a header may do.
+    #[must_use]
+    pub fn narrow(self, names: &BTreeSet<String>) -> Self {
+        Self {
+            read: self.read.intersect(names),
+            write: self.write.intersect(names),
+            administer: self.administer.intersect(names),
+            principal: self.principal,
+        }
     }
 
     /// Who calls.
@@ -122,6 +137,13 @@ mod tests {
         assert_eq!(scope.check_read(["shop"]), Ok(()));
         assert!(matches!(scope.check_read(["shop", "bank"]), Err(ScopeError::Read { .. })));
         assert!(!scope.may_write("bank") && !scope.may_administer("bank") && !scope.may_read("bank"));
+    }
+
+    #[test]
+    fn narrowing_never_widens() {
+        let narrowed = scope(&["shop", "bank"]).narrow(&["bank".to_owned(), "secret".to_owned()].into());
+        assert!(narrowed.may_read("bank") && !narrowed.may_read("shop"));
+        assert!(!narrowed.may_read("secret") && !narrowed.may_write("secret"), "a header may only narrow the scope");
     }
 
     #[test]

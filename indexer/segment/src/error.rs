@@ -31,6 +31,14 @@ pub enum SegmentError {
         /// Why.
         source: FetchError,
     },
+    /// The fetcher gave something else than the segment was built from (RA-1).
+    #[error("read {what} of chunk {chunk}: they are not those of the segment")]
+    Mismatch {
+        /// The chunk.
+        chunk: ChunkId,
+        /// Rows or timestamps.
+        what: &'static str,
+    },
     /// A chunk was given to a builder or a merge in a way that cannot be.
     #[error("add chunk {chunk}: {reason}")]
     Input {
@@ -76,7 +84,7 @@ impl SegmentError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::Mismatch { .. } => ErrorKind::Corrupt,
             Self::Version { .. } | Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::Fetch { source, .. } => source.kind,
             Self::Input { .. } | Self::Unfolded { .. } => ErrorKind::Internal,

@@ -5,15 +5,26 @@
 //! columns of rows (packs), which a [`ChunkFetcher`] gives where an answer needs them.
 
 mod build;
+mod dictionary;
 mod error;
 mod fetch;
+mod irregular;
+mod key;
+mod layout;
+mod patterns;
+mod postings;
+mod query;
 mod reader;
+mod scan;
 mod source;
+mod wire;
+mod words;
 
 pub use build::{SegmentBuilder, merge};
 pub use error::{FetchError, SegmentError};
 pub use fetch::{ChunkFetcher, ChunkRows};
 pub use reader::{ChunkSummary, SegmentReader};
+pub use scan::scan_matches;
 pub use source::{
     HistogramSpec, Matches, PatternCount, Plan, Position, ScanSlice, ScanSource, ScoredRow, ScoringTerms, SegmentSource, Source, TextStatistics,
 };

@@ -1,27 +1,37 @@
 //! A segment that was opened.
 
+use crate::dictionary::{Dictionary, KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
+use crate::irregular::IrregularRows;
+use crate::layout::{Cells, ChunkTable, Forward, Layout};
+use crate::patterns::PatternTable;
+use crate::postings::{PostingView, SlotsView};
+use crate::wire::{BlockKind, Cursor, Envelope, Pages};
 use bytes::Bytes;
-use siltstone_core::{ChunkId, NamespaceId};
+use siltstone_core::NamespaceId;
+use siltstone_core::bitmap::RowSet;
 
-/// A segment's structures, opened from one contiguous range of bytes. All checksums are verified at open; blocks are decoded when first needed.
+pub use crate::layout::ChunkSummary;
+
+/// A segment's structures, opened from one contiguous range of bytes. All checksums are verified at open; pages are unpacked when first needed.
 #[derive(Debug)]
 pub struct SegmentReader {
     namespace: NamespaceId,
-    chunks: Vec<ChunkSummary>,
-}
-
-/// What a segment knows of one of its chunks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ChunkSummary {
-    /// The chunk.
-    pub id: ChunkId,
-    /// How many rows it has, 1 or more.
-    pub rows: u32,
-    /// The earliest timestamp.
-    pub first_ns: i64,
-    /// The latest.
-    pub last_ns: i64,
+    splitter_version: u32,
+    analyzer_version: u32,
+    row_count: u64,
+    length: u64,
+    bytes: usize,
+    pub(crate) layout: Layout,
+    pub(crate) universe: RowSet,
+    pub(crate) patterns: PatternTable,
+    /// Per pattern: how many rows it has.
+    pub(crate) pattern_rows: Vec<u32>,
+    pub(crate) irregular: IrregularRows,
+    pub(crate) dictionary: Dictionary,
+    pub(crate) words: Pages,
+    pub(crate) postings: Pages,
+    pub(crate) slots: Pages,
 }
 
 impl SegmentReader {
@@ -29,8 +39,38 @@ impl SegmentReader {
     ///
     /// # Errors
     /// [`SegmentError::Corrupt`] naming the damaged block; [`SegmentError::Version`] for a later version.
-    pub fn open(_bytes: Bytes) -> Result<Self, SegmentError> {
-        Err(SegmentError::Unsupported { what: "open a segment" })
+    pub fn open(bytes: Bytes) -> Result<Self, SegmentError> {
+        let envelope = Envelope::open(&bytes)?;
+        let block = |kind| envelope.block(kind);
+        let mut meta = Cursor::new(BlockKind::Meta.name(), block(BlockKind::Meta));
+        let (splitter_version, analyzer_version) = (meta.u32()?, meta.u32()?);
+        let (row_count, length) = (meta.varint()?, meta.varint()?);
+        meta.finish()?;
+        let chunks = ChunkTable::decode(block(BlockKind::Chunks))?;
+        let patterns = PatternTable::open(block(BlockKind::Patterns), block(BlockKind::PatternMeta))?;
+        let cells = Cells::decode(block(BlockKind::Cells), &chunks, patterns.len())?;
+        let forward = Forward::open(block(BlockKind::Forward), &chunks, &cells)?;
+        let universe = chunks.universe();
+        if universe.count() != row_count {
+            return Err(SegmentError::corrupt(BlockKind::Meta.name(), "chunks have another number of rows"));
+        }
+        Ok(Self {
+            namespace: envelope.namespace,
+            splitter_version,
+            analyzer_version,
+            row_count,
+            length,
+            bytes: bytes.len(),
+            universe,
+            pattern_rows: cells.pattern_rows(patterns.len()),
+            layout: Layout { chunks, cells, forward },
+            patterns,
+            irregular: IrregularRows::decode(block(BlockKind::Irregular))?,
+            dictionary: Dictionary::open(block(BlockKind::Dictionary))?,
+            words: Pages::open(BlockKind::Words.name(), block(BlockKind::Words))?,
+            postings: Pages::open(BlockKind::Postings.name(), block(BlockKind::Postings))?,
+            slots: Pages::open(BlockKind::Slots.name(), block(BlockKind::Slots))?,
+        })
     }
 
     /// The namespace of every row.
@@ -39,9 +79,96 @@ impl SegmentReader {
         self.namespace
     }
 
+    /// The version of the pattern split that its patterns come from.
+    #[must_use]
+    pub fn splitter_version(&self) -> u32 {
+        self.splitter_version
+    }
+
+    /// The version of the analyzer that its tokens come from.
+    #[must_use]
+    pub fn analyzer_version(&self) -> u32 {
+        self.analyzer_version
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// How many tokens the bodies of all rows have together.
+    #[must_use]
+    pub fn token_count(&self) -> u64 {
+        self.length
+    }
+
+    /// How many distinct patterns there are.
+    #[must_use]
+    pub fn pattern_count(&self) -> usize {
+        self.patterns.len()
+    }
+
     /// The chunks, ascending by id.
     #[must_use]
     pub fn chunks(&self) -> &[ChunkSummary] {
-        &self.chunks
+        &self.layout.chunks.summaries
+    }
+
+    /// Bytes in memory: the segment's own, and what was unpacked so far.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let pages = self.words.heap_bytes() + self.postings.heap_bytes() + self.slots.heap_bytes();
+        self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes()
+    }
+
+    /// The posting of a key that has many rows.
+    pub(crate) fn posting(&self, at: u64, bytes: u64) -> Result<PostingView<'_>, SegmentError> {
+        PostingView::open(self.postings.entry(at, bytes)?)
+    }
+
+    /// How many rows have a key, but for those by its words.
+    pub(crate) fn rows_len(&self, rows: &RowsRef) -> Result<u64, SegmentError> {
+        match rows {
+            RowsRef::None => Ok(0),
+            RowsRef::One { .. } => Ok(1),
+            RowsRef::Many { at, bytes, .. } => Ok(self.posting(*at, *bytes)?.len()),
+        }
+    }
+
+    /// The slots of a token that has many rows.
+    pub(crate) fn slots(&self, at: u64, bytes: u64) -> Result<SlotsView<'_>, SegmentError> {
+        SlotsView::open(self.slots.entry(at, bytes)?)
+    }
+
+    /// The patterns that have a word, with how often.
+    pub(crate) fn word_patterns(&self, words: &WordsRef) -> Result<Vec<(u32, u32)>, SegmentError> {
+        match words {
+            WordsRef::None => Ok(Vec::new()),
+            WordsRef::One(pattern) if (*pattern as usize) < self.patterns.len() => Ok(vec![(*pattern, 1)]),
+            WordsRef::One(_) => Err(SegmentError::corrupt("dictionary", "a pattern does not exist")),
+            WordsRef::Many { at, bytes } => crate::words::decode(self.words.entry(*at, *bytes)?, self.patterns.len()),
+        }
+    }
+
+    /// How many rows the patterns have that have a word.
+    pub(crate) fn word_rows(&self, words: &WordsRef) -> Result<u64, SegmentError> {
+        match words {
+            WordsRef::None => Ok(0),
+            WordsRef::One(pattern) => {
+                self.pattern_rows.get(*pattern as usize).map(|rows| u64::from(*rows)).ok_or(SegmentError::corrupt("dictionary", "a pattern does not exist"))
+            }
+            WordsRef::Many { at, bytes } => crate::words::decode_rows(self.words.entry(*at, *bytes)?),
+        }
+    }
+
+    /// What a token has.
+    pub(crate) fn token(&self, token: &str) -> Result<KeyEntry, SegmentError> {
+        Ok(self.dictionary.get(&crate::key::text(token))?.unwrap_or_default())
+    }
+
+    /// The set of one row.
+    pub(crate) fn row_set_of_one(&self, row: u32) -> Result<RowSet, SegmentError> {
+        RowSet::from_sorted([u64::from(row)]).map_err(|_| SegmentError::corrupt("dictionary", "a row does not exist"))
     }
 }

@@ -3,15 +3,16 @@
 use super::{HistogramSpec, Matches, PatternCount, Plan, Position, ScoredRow, ScoringTerms, Source, TextStatistics};
 use crate::error::SegmentError;
 use crate::fetch::ChunkFetcher;
+use crate::query::Evaluator;
 use crate::reader::SegmentReader;
-use siltstone_core::NamespaceId;
+use siltstone_core::{NamespaceId, RowAddress};
 use siltstone_query::Expr;
 use std::sync::Arc;
 
 /// A segment that answers queries.
 pub struct SegmentSource {
-    pub(crate) reader: Arc<SegmentReader>,
-    pub(crate) fetcher: Arc<dyn ChunkFetcher>,
+    reader: Arc<SegmentReader>,
+    fetcher: Arc<dyn ChunkFetcher>,
 }
 
 impl SegmentSource {
@@ -19,6 +20,10 @@ impl SegmentSource {
     #[must_use]
     pub fn new(reader: Arc<SegmentReader>, fetcher: Arc<dyn ChunkFetcher>) -> Self {
         Self { reader, fetcher }
+    }
+
+    fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator { reader: &self.reader, fetcher: &*self.fetcher }
     }
 }
 
@@ -28,19 +33,27 @@ impl Source for SegmentSource {
     }
 
     fn row_count(&self) -> u64 {
-        0
+        self.reader.row_count()
     }
 
     fn time_bounds_ns(&self) -> Option<(i64, i64)> {
-        None
+        let chunks = self.reader.chunks();
+        Some((chunks.iter().map(|chunk| chunk.first_ns).min()?, chunks.iter().map(|chunk| chunk.last_ns).max()?))
     }
 
-    fn rows(&self, _expr: &Expr) -> Result<Matches, SegmentError> {
-        Err(SegmentError::Unsupported { what: "rows" })
+    fn rows(&self, expr: &Expr) -> Result<Matches, SegmentError> {
+        let rows = self.evaluator().rows(expr)?;
+        let chunks = self.reader.chunks();
+        let mut addresses = Vec::with_capacity(rows.count() as usize);
+        for (ordinal, offsets) in rows.chunks() {
+            let chunk = chunks.get(ordinal as usize).ok_or(SegmentError::corrupt("postings", "a chunk does not exist"))?;
+            addresses.extend(offsets.iter().map(|offset| RowAddress::new(chunk.id, usize::from(offset))));
+        }
+        Ok(Matches::new(addresses))
     }
 
-    fn count(&self, _expr: &Expr) -> Result<u64, SegmentError> {
-        Err(SegmentError::Unsupported { what: "count" })
+    fn count(&self, expr: &Expr) -> Result<u64, SegmentError> {
+        self.evaluator().count(expr)
     }
 
     fn statistics(&self, _terms: &ScoringTerms) -> Result<TextStatistics, SegmentError> {
@@ -63,7 +76,7 @@ impl Source for SegmentSource {
         Err(SegmentError::Unsupported { what: "histogram" })
     }
 
-    fn explain(&self, _expr: &Expr) -> Result<Plan, SegmentError> {
-        Err(SegmentError::Unsupported { what: "explain" })
+    fn explain(&self, expr: &Expr) -> Result<Plan, SegmentError> {
+        Ok(self.evaluator().plan(expr)?.explain())
     }
 }

@@ -1,0 +1,127 @@
+//! Words of rows.
+
+use siltstone_core::analyze::{self, PatternToken, tokens_of_pattern};
+use siltstone_core::bitmap::Block;
+use siltstone_core::pattern::{Piece, pieces};
+use siltstone_format::Rows;
+use siltstone_query::Text;
+
+/// Looks at the words of rows; keeps its buffers.
+#[derive(Default)]
+pub(crate) struct RowText {
+    scratch: String,
+    /// Per token of a row: the first word of the phrase that is the same, or [`OTHER`].
+    tokens: Vec<u32>,
+}
+
+const OTHER: u32 = u32::MAX;
+
+impl RowText {
+    /// Those of `among` whose body has the text.
+    pub(super) fn matching(&mut self, rows: &Rows, text: &Text, among: &Block) -> Block {
+        match text {
+            Text::Term(term) => self.matching_tokens(rows, among, term, false),
+            Text::Prefix(prefix) => self.matching_tokens(rows, among, prefix, true),
+            Text::Phrase(words) => self.matching_phrase(rows, words, among),
+        }
+    }
+
+    fn matching_tokens(&mut self, rows: &Rows, among: &Block, wanted: &str, is_prefix: bool) -> Block {
+        let is_wanted = |token: &str| if is_prefix { token.starts_with(wanted) } else { token == wanted };
+        let mut of_pattern: Vec<Option<bool>> = vec![None; rows.patterns.len()];
+        let mut found = Block::EMPTY;
+        for row in among {
+            let index = usize::from(row);
+            let pattern = rows.pattern_ids[index] as usize;
+            let in_pattern = *of_pattern[pattern].get_or_insert_with(|| {
+                let mut is_found = false;
+                tokens_of_pattern(&rows.patterns[pattern].bytes, &mut self.scratch, |token| {
+                    is_found |= matches!(token, PatternToken::Word(word) if is_wanted(word));
+                });
+                is_found
+            });
+            if in_pattern || rows.variables(index).any(|variable| has_token(variable, wanted, is_prefix, &mut self.scratch)) {
+                found.insert(row);
+            }
+        }
+        found
+    }
+
+    fn matching_phrase(&mut self, rows: &Rows, words: &[String], among: &Block) -> Block {
+        let mut is_possible: Vec<Option<bool>> = vec![None; rows.patterns.len()];
+        let mut found = Block::EMPTY;
+        for row in among {
+            let index = usize::from(row);
+            let pattern = rows.pattern_ids[index] as usize;
+            // A phrase needs as many tokens as it has words; slots may bring any number.
+            let is_possible = *is_possible[pattern].get_or_insert_with(|| {
+                let (mut tokens, mut has_slots) = (0, false);
+                tokens_of_pattern(&rows.patterns[pattern].bytes, &mut self.scratch, |token| match token {
+                    PatternToken::Slot(_) => has_slots = true,
+                    PatternToken::Word(_) => tokens += 1,
+                });
+                has_slots || tokens >= words.len()
+            });
+            if is_possible && self.has_phrase(rows, index, words) {
+                found.insert(row);
+            }
+        }
+        found
+    }
+
+    /// Whether a row has the words one after another.
+    pub(crate) fn has_phrase(&mut self, rows: &Rows, row: usize, words: &[String]) -> bool {
+        let number = |token: &str| words.iter().position(|word| word == token).map_or(OTHER, |index| index as u32);
+        let mut tokens = std::mem::take(&mut self.tokens);
+        tokens.clear();
+        for_each_token(rows, row, &mut self.scratch, |token| tokens.push(number(token)));
+        let is_found = tokens.windows(words.len()).any(|window| window.iter().zip(words).all(|(token, word)| *token == number(word)));
+        self.tokens = tokens;
+        is_found
+    }
+
+    /// How often a row has each of `terms`, and how many tokens it has.
+    pub(crate) fn count(&mut self, rows: &Rows, row: usize, terms: &[String], counts: &mut Vec<u32>) -> u32 {
+        counts.clear();
+        counts.resize(terms.len(), 0);
+        let mut length = 0;
+        for_each_token(rows, row, &mut self.scratch, |token| {
+            length += 1;
+            // Terms are sorted.
+            if let Ok(index) = terms.binary_search_by(|term| term.as_str().cmp(token)) {
+                counts[index] += 1;
+            }
+        });
+        length
+    }
+}
+
+/// The tokens of a row's body, in order: a token lies within one literal of the pattern or within one variable.
+fn for_each_token<F>(rows: &Rows, row: usize, scratch: &mut String, mut each: F)
+where
+    F: FnMut(&str),
+{
+    let mut variables = rows.variables(row);
+    for piece in pieces(&rows.pattern(row).bytes) {
+        let bytes = match piece {
+            Piece::Literal(bytes) => bytes,
+            Piece::Slot => variables.next().unwrap_or_default(),
+        };
+        analyze::tokens(bytes, scratch, |token, _| each(token));
+    }
+}
+
+/// Whether a variable has a token that is `wanted` or begins with it.
+fn has_token(variable: &[u8], wanted: &str, is_prefix: bool, scratch: &mut String) -> bool {
+    if variable.is_ascii() {
+        // The whole variable is one token.
+        let wanted = wanted.as_bytes();
+        return match variable.split_at_checked(wanted.len()) {
+            Some((start, rest)) => (is_prefix || rest.is_empty()) && start.eq_ignore_ascii_case(wanted),
+            None => false,
+        };
+    }
+    let mut is_found = false;
+    analyze::tokens(variable, scratch, |token, _| is_found |= if is_prefix { token.starts_with(wanted) } else { token == wanted });
+    is_found
+}

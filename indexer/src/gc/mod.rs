@@ -1,0 +1,147 @@
+//! Deletes what nobody can read any more (MF-1): what was retired long enough ago, and what no manifest names and no command can name.
+//!
+//! An object's key carries the epoch of its maker. An object that no manifest names is deleted only after that epoch was fenced in the log, so that
+//! no late command can name it. What is deliberately not here: who retires what (the metadata group).
+
+use crate::job::JobLife;
+use crate::problems::Problems;
+use siltstone_core::{BatchId, Incarnation, ObjectId};
+use siltstone_format::manifest::{Fate, Manifest};
+use siltstone_metadata_client::{ClientError, MetadataClientExt};
+use siltstone_store::paths::{ObjectPath, PathKind, kind_prefix};
+use siltstone_store::{ObjectKey, ObjectStore, StoreError};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// When garbage is collected.
+#[derive(Clone, Copy, Debug)]
+pub struct GcConfig {
+    /// What was retired is kept for so long (G): views that began before may still read it.
+    pub keep_ms: i64,
+    /// The time between two rounds.
+    pub round_ms: u64,
+    /// Rounds between two lists of the whole store. A list finds what died between put and commit; it costs a request a thousand objects.
+    pub rounds_per_list: u32,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self { keep_ms: 24 * 3_600_000, round_ms: 60_000, rounds_per_list: 60 }
+    }
+}
+
+/// Why a round did not end.
+#[derive(Debug, thiserror::Error)]
+pub enum GcError {
+    /// The object store does not let us list or delete.
+    #[error("collect garbage: {0}")]
+    Store(#[from] StoreError),
+    /// The metadata group does not answer.
+    #[error("collect garbage: {0}")]
+    Metadata(#[from] ClientError),
+}
+
+/// What a round deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Collected {
+    /// Batches and objects whose time was over.
+    pub retired: u64,
+    /// Objects that nothing named, of epochs that are over.
+    pub orphans: u64,
+}
+
+/// Collects garbage.
+pub struct GarbageCollector {
+    config: GcConfig,
+    job: Arc<JobLife>,
+    store: Arc<dyn ObjectStore>,
+}
+
+impl GarbageCollector {
+    /// A collector.
+    #[must_use]
+    pub fn new(config: GcConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>) -> Self {
+        Self { config, job, store }
+    }
+
+    /// Collects round by round. Never ends by itself.
+    pub async fn run(self: Arc<Self>, problems: Problems) {
+        for round in 0_u32.. {
+            let with_list = round.is_multiple_of(self.config.rounds_per_list.max(1));
+            match self.collect(with_list).await {
+                Ok(collected) if collected != Collected::default() => tracing::info!(?collected, "garbage collected"),
+                Ok(_) => {}
+                Err(error) => problems.note(&error),
+            }
+            tokio::time::sleep(Duration::from_millis(self.config.round_ms)).await;
+        }
+    }
+
+    /// One round.
+    ///
+    /// # Errors
+    /// [`GcError`]; what was deleted before it stays deleted, and the next round goes on.
+    pub async fn collect(&self, with_list: bool) -> Result<Collected, GcError> {
+        let manifest = self.job.metadata().linearizable_manifest().await?;
+        let retired = self.collect_retired(&manifest).await?;
+        let mut orphans = 0;
+        if with_list {
+            for kind in [PathKind::Batch, PathKind::Object] {
+                orphans += self.collect_orphans(kind, manifest.incarnation).await?;
+            }
+        }
+        Ok(Collected { retired, orphans })
+    }
+
+    /// Bytes first, records after: a crash between leaves a record whose object is gone, and the next round forgets it.
+    async fn collect_retired(&self, manifest: &Manifest) -> Result<u64, GcError> {
+        let before_ms = manifest.state_time_ms - self.config.keep_ms;
+        let incarnation = manifest.incarnation;
+        let batches: Vec<_> = manifest.batches_retired_before(before_ms).copied().collect();
+        let objects: Vec<_> = manifest.objects_retired_before(before_ms).copied().collect();
+        for batch in &batches {
+            self.store.delete(&ObjectPath::Batch { incarnation, epoch: batch.epoch, batch: batch.id }.key()).await?;
+        }
+        for object in &objects {
+            self.store.delete(&ObjectPath::Object { incarnation, epoch: object.epoch, object: object.id }.key()).await?;
+        }
+        let (batches, objects): (Vec<BatchId>, Vec<ObjectId>) =
+            (batches.iter().map(|batch| batch.id).collect(), objects.iter().map(|object| object.id).collect());
+        let count = (batches.len() + objects.len()) as u64;
+        if count > 0 {
+            self.job.metadata().forget_retired(self.job.epoch().await, batches, objects).await?;
+        }
+        Ok(count)
+    }
+
+    async fn collect_orphans(&self, kind: PathKind, incarnation: Incarnation) -> Result<u64, GcError> {
+        let prefix = kind_prefix(kind, incarnation);
+        let mut after: Option<ObjectKey> = None;
+        let mut deleted = 0;
+        loop {
+            let page = self.store.list(&prefix, after.as_ref()).await?;
+            // The manifest is read after the list: what was committed meanwhile is named in it.
+            let manifest = self.job.metadata().linearizable_manifest().await?;
+            for object in &page.objects {
+                if is_garbage(&manifest, &object.key) {
+                    self.store.delete(&object.key).await?;
+                    deleted += 1;
+                }
+            }
+            match page.next {
+                Some(next) => after = Some(next),
+                None => return Ok(deleted),
+            }
+        }
+    }
+}
+
+fn is_garbage(manifest: &Manifest, key: &ObjectKey) -> bool {
+    let fate = match ObjectPath::parse(key) {
+        Ok(ObjectPath::Batch { incarnation, epoch, batch }) if incarnation == manifest.incarnation => manifest.batch_fate(epoch, batch),
+        Ok(ObjectPath::Object { incarnation, epoch, object }) if incarnation == manifest.incarnation => manifest.object_fate(epoch, object),
+        // Not ours to judge.
+        _ => return false,
+    };
+    fate == Fate::Garbage
+}

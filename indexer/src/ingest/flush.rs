@@ -1,0 +1,109 @@
+//! One flush: encode the batch, put it on the object store, commit it, tell which slices exist.
+
+use super::append::Flush;
+use super::error::IngestError;
+use crate::view::LiveRows;
+use bytes::Bytes;
+use siltstone_core::{BatchId, CommitToken, Epoch, ErrorKind, NamespaceId};
+use siltstone_format::Rows;
+use siltstone_format::batch::BatchWriter;
+use siltstone_format::command::{ClientKey, CommitBatch, SliceCommit, SliceOutcome};
+use siltstone_format::manifest::{BatchRecord, CheckedRange};
+use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
+use siltstone_store::ObjectStore;
+use siltstone_store::paths::ObjectPath;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A commit whose outcome is unknown is repeated as the same command for this long; then the writer fences itself.
+const UNKNOWN_OUTCOME_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The pause between two tries of a commit.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// What flushes need.
+#[derive(Clone)]
+pub(super) struct Flusher {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) metadata: Arc<dyn MetadataClient>,
+    pub(super) live: Arc<LiveRows>,
+}
+
+/// A committed flush.
+#[derive(Debug)]
+pub(super) struct Flushed {
+    pub(super) token: CommitToken,
+    /// Client batches that had come before.
+    pub(super) duplicates: Vec<(NamespaceId, ClientKey)>,
+}
+
+struct Encoded {
+    bytes: Bytes,
+    commit: CommitBatch,
+    rows: Vec<Arc<Rows>>,
+}
+
+impl Flusher {
+    /// Makes a flush's rows durable, then existent. Nothing is acknowledged before this returns (AK-1).
+    pub(super) async fn flush(&self, flush: Flush, epoch: Epoch, batch: BatchId) -> Result<Flushed, IngestError> {
+        if flush.slices.is_empty() {
+            let token = self.metadata.close_chunks(epoch, flush.close).await?;
+            return Ok(Flushed { token, duplicates: Vec::new() });
+        }
+        let encoded = tokio::task::spawn_blocking(move || encode(flush, epoch, batch)).await.map_err(|_| IngestError::Stopping)?;
+        let Encoded { bytes, commit, rows } = encoded;
+        let key = ObjectPath::Batch { incarnation: self.metadata.incarnation(), epoch, batch }.key();
+        self.store.put(&key, bytes).await?;
+        // Before the commit, so that no view ever has to read back what is in memory here.
+        for (slice, rows) in commit.slices.iter().zip(rows) {
+            self.live.insert(batch, slice.range.offset, rows);
+        }
+        let (token, outcomes) = self.commit(&commit).await.inspect_err(|_| self.live.remove_batch(batch))?;
+        let mut duplicates = Vec::new();
+        for (slice, outcome) in commit.slices.into_iter().zip(outcomes) {
+            if outcome == SliceOutcome::Duplicate {
+                self.live.remove(batch, slice.range.offset);
+                duplicates.extend(slice.key.map(|key| (slice.namespace, key)));
+            }
+        }
+        Ok(Flushed { token, duplicates })
+    }
+
+    async fn commit(&self, commit: &CommitBatch) -> Result<(CommitToken, Vec<SliceOutcome>), ClientError> {
+        let started = tokio::time::Instant::now();
+        loop {
+            match self.metadata.commit_batch(commit.clone()).await {
+                Err(error) if matches!(error.kind(), ErrorKind::Unknown | ErrorKind::Unavailable) && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
+                    tracing::warn!(batch = commit.batch.id.0, %error, "the commit is tried again");
+                    tokio::time::sleep(RETRY_PAUSE).await;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+fn encode(flush: Flush, epoch: Epoch, batch: BatchId) -> Encoded {
+    let mut writer = BatchWriter::new();
+    let mut slices = Vec::with_capacity(flush.slices.len());
+    let mut rows = Vec::with_capacity(flush.slices.len());
+    for slice in flush.slices {
+        let range = writer.add_slice(&slice.rows);
+        let (timestamp_min_ns, timestamp_max_ns) = slice.rows.time_range_ns().expect("a slice has rows");
+        slices.push(SliceCommit {
+            namespace: slice.rows.namespace,
+            chunk: slice.chunk,
+            first_offset: slice.first_offset,
+            rows: u16::try_from(slice.rows.len()).expect("a slice lies within a chunk"),
+            range: CheckedRange { offset: range.offset, len: range.len, crc32c: range.crc32c },
+            timestamp_min_ns,
+            timestamp_max_ns,
+            body_bytes: slice.body_bytes,
+            key: slice.key,
+        });
+        rows.push(Arc::new(slice.rows));
+    }
+    let finished = writer.finish();
+    let record = BatchRecord { id: batch, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
+    Encoded { bytes: finished.bytes.into(), commit: CommitBatch { epoch, batch: record, slices, close: flush.close }, rows }
+}

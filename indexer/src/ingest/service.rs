@@ -1,0 +1,226 @@
+//! What services call: a request's entries in, a receipt out.
+
+use super::admit::{Admitted, Arrival, Reason, Refusal, admit};
+use super::append::ClientBatch;
+use super::error::IngestError;
+use super::flush::Flusher;
+use super::writer::{Message, WriteJob, Writer, WriterConfig, Written};
+use crate::view::LiveRows;
+use rustc_hash::FxHashMap;
+use siltstone_core::{CallerScope, Clock, CommitToken, NamespaceId};
+use siltstone_format::command::{ClientKey, NAME_LEN_MAX};
+use siltstone_format::manifest::{Manifest, ProducerKey, is_namespace_name};
+use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_store::ObjectStore;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// How ingest works.
+#[derive(Clone, Copy, Debug)]
+pub struct IngestConfig {
+    /// The writer.
+    pub writer: WriterConfig,
+    /// Whether writing to a name that is unknown creates the namespace.
+    pub auto_create_namespaces: bool,
+    /// Bytes of requests that may be on their way at once. More wait: the sender is slowed, nothing is refused.
+    pub memory_bytes_max: usize,
+}
+
+impl Default for IngestConfig {
+    fn default() -> Self {
+        Self { writer: WriterConfig::default(), auto_create_namespaces: false, memory_bytes_max: 128 << 20 }
+    }
+}
+
+/// What a client says to have its request taken exactly once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestKey {
+    /// The name of who produces.
+    pub producer: String,
+    /// Ascending from 1.
+    pub sequence: u64,
+}
+
+/// What became of a request's entries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Receipt {
+    /// Covers the accepted entries; `None` when there were none.
+    pub token: Option<CommitToken>,
+    /// Entries that exist now.
+    pub accepted: u64,
+    /// Entries that an earlier copy had brought.
+    pub duplicates: u64,
+    /// Entries that were not taken, in order.
+    pub refusals: Vec<Refusal>,
+}
+
+/// The ingest role of an indexer.
+#[derive(Clone)]
+pub struct Ingest {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: IngestConfig,
+    metadata: Arc<dyn MetadataClient>,
+    clock: Arc<dyn Clock>,
+    inbox: mpsc::Sender<Message>,
+    memory: Arc<Semaphore>,
+}
+
+/// Requests that wait for the writer's thread at most; their bytes are bounded by memory, this bounds their number.
+const INBOX_LEN: usize = 1_024;
+
+/// Some bytes that an entry takes beside its texts.
+const ENTRY_BYTES: usize = 128;
+
+impl Ingest {
+    /// Registers a new life of the writer and starts its thread.
+    ///
+    /// # Errors
+    /// [`IngestError::Metadata`] when the group can't be reached.
+    pub async fn start(
+        config: IngestConfig,
+        store: Arc<dyn ObjectStore>,
+        metadata: Arc<dyn MetadataClient>,
+        live: Arc<LiveRows>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, IngestError> {
+        let epoch = metadata.register_writer(config.writer.writer).await?;
+        let flusher = Flusher { store, metadata: metadata.clone(), live };
+        let (inbox, outbox) = mpsc::channel(INBOX_LEN);
+        let writer = Writer::new(config.writer, flusher, clock.clone(), epoch, tokio::runtime::Handle::current());
+        // A thread of its own: splitting a megabyte of bodies takes milliseconds, too long for a task among others.
+        std::thread::Builder::new()
+            .name("siltstone-writer".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+                match runtime {
+                    Ok(runtime) => runtime.block_on(writer.run(outbox)),
+                    Err(error) => tracing::error!(%error, "start the writer's runtime"),
+                }
+            })
+            .map_err(|_| IngestError::Stopping)?;
+        let memory = Arc::new(Semaphore::new(config.memory_bytes_max));
+        Ok(Self { inner: Arc::new(Inner { config, metadata, clock, inbox, memory }) })
+    }
+
+    /// Takes a request's entries. Returns when those that were admitted are durable and visible.
+    ///
+    /// # Errors
+    /// [`IngestError`]: then none of the entries was acknowledged, and the whole request may be sent again.
+    pub async fn write<I>(&self, scope: &CallerScope, key: Option<RequestKey>, arrivals: I) -> Result<Receipt, IngestError>
+    where
+        I: IntoIterator<Item = Result<Arrival, Reason>>,
+    {
+        if let Some(key) = &key {
+            check_key(key)?;
+        }
+        let (admitted, mut refusals) = admit(scope, arrivals, self.inner.clock.now_ns());
+        let key = key.map(|key| ClientKey { principal: scope.principal().0.clone(), producer: key.producer, sequence: key.sequence });
+        let batches = self.route(admitted, key.as_ref(), &mut refusals).await?;
+        refusals.sort_by_key(|refusal| refusal.index);
+        let (batches, known) = self.without_known_duplicates(batches);
+        if batches.is_empty() {
+            return Ok(Receipt {
+                token: known.map(|known| known.token),
+                accepted: 0,
+                duplicates: known.map_or(0, |known| known.duplicates),
+                refusals,
+            });
+        }
+        let written = self.hand_over(batches).await?;
+        let duplicates = written.duplicates + known.map_or(0, |known| known.duplicates);
+        Ok(Receipt { token: Some(written.token), accepted: written.accepted, duplicates, refusals })
+    }
+
+    /// Closes every open chunk and waits until all that came before is committed.
+    ///
+    /// # Errors
+    /// [`IngestError`]
+    pub async fn close_all(&self) -> Result<CommitToken, IngestError> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.inbox.send(Message::CloseAll(reply)).await.map_err(|_| IngestError::Stopping)?;
+        answer.await.map_err(|_| IngestError::Stopping)?
+    }
+
+    /// Sorts entries by namespace. Names that are new are created, or their entries refused.
+    async fn route(
+        &self,
+        admitted: Vec<(usize, Admitted)>,
+        key: Option<&ClientKey>,
+        refusals: &mut Vec<Refusal>,
+    ) -> Result<Vec<ClientBatch>, IngestError> {
+        let manifest = self.inner.metadata.manifest();
+        let mut batches: Vec<ClientBatch> = Vec::new();
+        let mut places: FxHashMap<String, Result<usize, Reason>> = FxHashMap::default();
+        for (index, admitted) in admitted {
+            let name = admitted.entry.namespace.as_str();
+            if !places.contains_key(name) {
+                let place = match self.namespace_id(&manifest, name).await? {
+                    Ok(namespace) => {
+                        batches.push(ClientBatch { namespace, key: key.cloned(), entries: Vec::new() });
+                        Ok(batches.len() - 1)
+                    }
+                    Err(reason) => Err(reason),
+                };
+                places.insert(name.to_owned(), place);
+            }
+            match &places[name] {
+                Ok(place) => batches[*place].entries.push(admitted),
+                Err(reason) => refusals.push(Refusal { index, reason: reason.clone() }),
+            }
+        }
+        Ok(batches)
+    }
+
+    async fn namespace_id(&self, manifest: &Manifest, name: &str) -> Result<Result<NamespaceId, Reason>, IngestError> {
+        if let Some(namespace) = manifest.namespace_by_name(name) {
+            return Ok(Ok(namespace.id));
+        }
+        if !is_namespace_name(name) {
+            let why = "1 to 253 of a-z, 0-9, '-', '.', '_', a letter or digit at both ends, perhaps a cluster and '/' before it";
+            return Ok(Err(Reason::InvalidNamespace(name.chars().take(64).collect(), why.to_owned())));
+        }
+        if !self.inner.config.auto_create_namespaces {
+            return Ok(Err(Reason::UnknownNamespace(name.to_owned())));
+        }
+        Ok(Ok(self.inner.metadata.create_namespace(name).await?))
+    }
+
+    /// What the manifest knows to have come before need not be written to be refused (AK-2). The manifest may be behind: then the commit decides.
+    fn without_known_duplicates(&self, batches: Vec<ClientBatch>) -> (Vec<ClientBatch>, Option<Written>) {
+        let Some(key) = batches.iter().find_map(|batch| batch.key.clone()) else {
+            return (batches, None);
+        };
+        let manifest = self.inner.metadata.manifest();
+        let producer = ProducerKey { principal: key.principal, producer: key.producer };
+        let is_known = |batch: &ClientBatch| {
+            let state = manifest.namespace(batch.namespace).and_then(|namespace| namespace.producers.get(&producer));
+            state.is_some_and(|state| state.is_duplicate(key.sequence))
+        };
+        let (known, new): (Vec<_>, Vec<_>) = batches.into_iter().partition(is_known);
+        let duplicates = known.iter().map(|batch| batch.entries.len() as u64).sum();
+        (new, (!known.is_empty()).then(|| Written { token: manifest.token(), accepted: 0, duplicates }))
+    }
+
+    async fn hand_over(&self, batches: Vec<ClientBatch>) -> Result<Written, IngestError> {
+        let bytes = batches.iter().flat_map(|batch| &batch.entries).map(|admitted| admitted.entry.body.len() + ENTRY_BYTES).sum::<usize>();
+        let bytes_max = self.inner.config.memory_bytes_max;
+        let permits = u32::try_from(bytes).ok().filter(|_| bytes <= bytes_max).ok_or(IngestError::TooLarge { bytes, bytes_max })?;
+        let permit = self.inner.memory.clone().acquire_many_owned(permits).await.map_err(|_| IngestError::Stopping)?;
+        let (reply, answer) = oneshot::channel();
+        self.inner.inbox.send(Message::Write(WriteJob { batches, reply, permit })).await.map_err(|_| IngestError::Stopping)?;
+        answer.await.map_err(|_| IngestError::Stopping)?
+    }
+}
+
+fn check_key(key: &RequestKey) -> Result<(), IngestError> {
+    if key.producer.is_empty() || key.producer.len() > NAME_LEN_MAX {
+        return Err(IngestError::Key { reason: "a producer's name has 1 to 1,024 bytes" });
+    }
+    if key.sequence == 0 {
+        return Err(IngestError::Key { reason: "a producer's sequences begin at 1" });
+    }
+    Ok(())
+}

@@ -1,0 +1,328 @@
+//! The writer: one thread that appends, and one flush at a time on its way.
+//!
+//! A flush begins at once when none is on its way and the last one began [`WriterConfig::flush_interval_ms`] ago, or when enough bytes wait; an idle
+//! writer puts nothing. What is deliberately not here: admission (`admit`), addresses (`append`), the flush itself (`flush`).
+
+use super::append::{Appender, ClientBatch};
+use super::error::IngestError;
+use super::flush::{Flushed, Flusher};
+use rustc_hash::FxHashSet;
+use siltstone_core::{BatchId, Clock, CommitToken, Epoch, ErrorKind, NamespaceId, WriterId};
+use siltstone_format::command::ClientKey;
+use siltstone_metadata_client::{ClientError, MetadataClientExt};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// How a writer works.
+#[derive(Clone, Copy, Debug)]
+pub struct WriterConfig {
+    /// Which writer this is: one life at a time (EP-1).
+    pub writer: WriterId,
+    /// The shortest time between the beginnings of two flushes that are not forced by bytes: at most so many puts are paid for.
+    pub flush_interval_ms: u64,
+    /// A flush begins before its time when so many bytes of bodies wait.
+    pub flush_bytes: usize,
+    /// A chunk is closed, though not full, when it was opened so long ago.
+    pub chunk_age_ms_max: u64,
+}
+
+impl Default for WriterConfig {
+    fn default() -> Self {
+        Self { writer: WriterId(1), flush_interval_ms: 500, flush_bytes: 8 << 20, chunk_age_ms_max: 24 * 3_600_000 }
+    }
+}
+
+/// Ids are fetched in blocks of this many: a round trip to the metadata group is rare, and what a dying writer loses is little.
+const ID_BLOCK: u32 = 256;
+
+/// The pause before a writer that can't begin a new life tries again.
+const REGISTER_PAUSE: Duration = Duration::from_millis(200);
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// Covers every accepted entry, and those that an earlier copy brought.
+    pub token: CommitToken,
+    /// Entries that exist now.
+    pub accepted: u64,
+    /// Entries that an earlier copy of the request had brought (AK-2).
+    pub duplicates: u64,
+}
+
+/// One request to the writer.
+pub(super) struct WriteJob {
+    /// By namespace; all with the same key, or none.
+    pub(super) batches: Vec<ClientBatch>,
+    pub(super) reply: oneshot::Sender<Result<Written, IngestError>>,
+    /// Memory that the request may take until it is answered.
+    pub(super) permit: OwnedSemaphorePermit,
+}
+
+pub(super) enum Message {
+    Write(WriteJob),
+    /// Flush what there is, closing every open chunk.
+    CloseAll(oneshot::Sender<Result<CommitToken, IngestError>>),
+}
+
+/// A request whose rows are appended and not yet committed.
+struct Waiting {
+    counts: Vec<(NamespaceId, u64)>,
+    key: Option<ClientKey>,
+    reply: oneshot::Sender<Result<Written, IngestError>>,
+    _permit: OwnedSemaphorePermit,
+}
+
+struct OnItsWay {
+    task: JoinHandle<Result<Flushed, IngestError>>,
+    waiting: Vec<Waiting>,
+    closers: Vec<oneshot::Sender<Result<CommitToken, IngestError>>>,
+}
+
+pub(super) struct Writer {
+    config: WriterConfig,
+    flusher: Flusher,
+    clock: Arc<dyn Clock>,
+    /// Where flushes run.
+    runtime: tokio::runtime::Handle,
+    epoch: Epoch,
+    appender: Appender,
+    batch_ids: std::ops::Range<u64>,
+    waiting: Vec<Waiting>,
+    closers: Vec<oneshot::Sender<Result<CommitToken, IngestError>>>,
+    /// Keys of requests that are appended and not yet answered: a second copy waits for the outcome of the first.
+    keys: FxHashSet<ClientKey>,
+    parked: Vec<WriteJob>,
+    on_its_way: Option<OnItsWay>,
+    last_flush: Option<Instant>,
+}
+
+impl Writer {
+    pub(super) fn new(config: WriterConfig, flusher: Flusher, clock: Arc<dyn Clock>, epoch: Epoch, runtime: tokio::runtime::Handle) -> Self {
+        Self {
+            config,
+            flusher,
+            clock,
+            runtime,
+            epoch,
+            appender: Appender::default(),
+            batch_ids: 0..0,
+            waiting: Vec::new(),
+            closers: Vec::new(),
+            keys: FxHashSet::default(),
+            parked: Vec::new(),
+            on_its_way: None,
+            last_flush: None,
+        }
+    }
+
+    /// Works until the channel is closed and all that came is answered.
+    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
+        let mut is_open = true;
+        while is_open || self.has_work() {
+            let flush_at = self.flush_at();
+            // Past this, appending would only move memory from the channel to here.
+            let may_take = is_open && self.appender.pending_bytes() < 2 * self.config.flush_bytes;
+            let age_check = Duration::from_millis(self.config.chunk_age_ms_max / 4).max(Duration::from_millis(50));
+            tokio::select! {
+                biased;
+                outcome = finished(&mut self.on_its_way) => self.settle(outcome).await,
+                () = until(flush_at) => self.begin_flush().await,
+                message = inbox.recv(), if may_take => match message {
+                    Some(message) => self.take(message).await,
+                    None => is_open = false,
+                },
+                () = tokio::time::sleep(age_check), if self.appender.open_chunks() > 0 => self.close_old_chunks(),
+            }
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.on_its_way.is_some() || self.appender.has_pending() || !self.waiting.is_empty() || !self.parked.is_empty() || !self.closers.is_empty()
+    }
+
+    /// When the next flush should begin; `None` while one is on its way or nothing waits.
+    fn flush_at(&self) -> Option<Instant> {
+        if self.on_its_way.is_some() || !(self.appender.has_pending() || !self.closers.is_empty()) {
+            return None;
+        }
+        let is_forced = self.appender.pending_bytes() >= self.config.flush_bytes || !self.closers.is_empty();
+        match self.last_flush {
+            Some(last) if !is_forced => Some(last + Duration::from_millis(self.config.flush_interval_ms)),
+            _ => Some(Instant::now()),
+        }
+    }
+
+    fn close_old_chunks(&mut self) {
+        let age_ns = i64::try_from(self.config.chunk_age_ms_max).unwrap_or(i64::MAX).saturating_mul(1_000_000);
+        self.appender.close_opened_before(self.clock.now_ns().saturating_sub(age_ns));
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Write(job) => self.append(job).await,
+            Message::CloseAll(reply) => {
+                self.appender.close_opened_before(i64::MAX);
+                self.closers.push(reply);
+            }
+        }
+    }
+
+    async fn append(&mut self, job: WriteJob) {
+        let key = job.batches.iter().find_map(|batch| batch.key.clone());
+        if key.as_ref().is_some_and(|key| self.keys.contains(key)) {
+            self.parked.push(job);
+            return;
+        }
+        let needed = job.batches.iter().map(Appender::chunk_ids_needed).sum();
+        if let Err(error) = self.provide_chunk_ids(needed).await {
+            let _ = job.reply.send(Err(error.clone()));
+            return self.restart(&error).await;
+        }
+        let now_ns = self.clock.now_ns();
+        for batch in &job.batches {
+            self.appender.append(batch, now_ns);
+        }
+        self.keys.extend(key.clone());
+        let counts = job.batches.iter().map(|batch| (batch.namespace, batch.entries.len() as u64)).collect();
+        self.waiting.push(Waiting { counts, key, reply: job.reply, _permit: job.permit });
+    }
+
+    async fn provide_chunk_ids(&mut self, needed: usize) -> Result<(), IngestError> {
+        if self.appender.chunk_ids_left() < needed {
+            let count = ID_BLOCK.max(u32::try_from(needed).unwrap_or(u32::MAX));
+            let first = retried(|| self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
+            self.appender.add_chunk_ids(first, count);
+        }
+        Ok(())
+    }
+
+    async fn begin_flush(&mut self) {
+        if self.batch_ids.is_empty() {
+            match retried(|| self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
+                Ok(first) => self.batch_ids = first..first + u64::from(ID_BLOCK),
+                Err(error) => return self.restart(&error.into()).await,
+            }
+        }
+        let flush = self.appender.take_flush();
+        let (waiting, closers) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.closers));
+        self.last_flush = Some(Instant::now());
+        if flush.is_empty() {
+            let token = self.flusher.metadata.manifest().token();
+            closers.into_iter().for_each(|closer| drop(closer.send(Ok(token))));
+            return;
+        }
+        let batch = BatchId(self.batch_ids.next().expect("a block of ids was just made sure of"));
+        let (flusher, epoch) = (self.flusher.clone(), self.epoch);
+        let task = self.runtime.spawn(async move { flusher.flush(flush, epoch, batch).await });
+        self.on_its_way = Some(OnItsWay { task, waiting, closers });
+    }
+
+    async fn settle(&mut self, outcome: Result<Flushed, IngestError>) {
+        let OnItsWay { waiting, closers, .. } = self.on_its_way.take().expect("a flush that has ended was on its way");
+        match outcome {
+            Ok(flushed) => {
+                for waiting in waiting {
+                    self.forget_key(waiting.key.as_ref());
+                    let _ = waiting.reply.send(Ok(written(&waiting.counts, waiting.key.as_ref(), &flushed)));
+                }
+                closers.into_iter().for_each(|closer| drop(closer.send(Ok(flushed.token))));
+                for job in std::mem::take(&mut self.parked) {
+                    self.append(job).await;
+                }
+            }
+            Err(error) => {
+                self.waiting.splice(0..0, waiting);
+                self.closers.extend(closers);
+                self.restart(&error).await;
+            }
+        }
+    }
+
+    fn forget_key(&mut self, key: Option<&ClientKey>) {
+        if let Some(key) = key {
+            self.keys.remove(key);
+        }
+    }
+
+    /// Begins a new life: what was not committed is gone, and its senders are told. The old epoch is fenced by the new one, so that nothing of it can
+    /// come into existence later (EP-1).
+    async fn restart(&mut self, cause: &IngestError) {
+        tracing::error!(error = %cause, epoch = self.epoch.0, "the writer begins a new life");
+        if let Some(on_its_way) = self.on_its_way.take() {
+            on_its_way.task.abort();
+            self.waiting.extend(on_its_way.waiting);
+            self.closers.extend(on_its_way.closers);
+        }
+        self.appender = Appender::default();
+        self.batch_ids = 0..0;
+        self.keys.clear();
+        loop {
+            match self.flusher.metadata.register_writer(self.config.writer).await {
+                Ok(epoch) => {
+                    self.epoch = epoch;
+                    break;
+                }
+                // Answers wait for the fence: a sender that was told of a failure must not find its entries later by that very copy.
+                Err(ClientError::Stopped { .. }) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "register the writer");
+                    tokio::time::sleep(REGISTER_PAUSE).await;
+                }
+            }
+        }
+        let kind = match cause.kind() {
+            kind @ (ErrorKind::Exhausted | ErrorKind::PermissionDenied) => kind,
+            _ => ErrorKind::Unavailable,
+        };
+        let error = IngestError::Restarted { cause: format!("this failed: {cause}"), kind };
+        self.waiting.drain(..).for_each(|waiting| drop(waiting.reply.send(Err(error.clone()))));
+        self.closers.drain(..).for_each(|closer| drop(closer.send(Err(error.clone()))));
+        self.parked.drain(..).for_each(|job| drop(job.reply.send(Err(error.clone()))));
+    }
+}
+
+fn written(counts: &[(NamespaceId, u64)], key: Option<&ClientKey>, flushed: &Flushed) -> Written {
+    let mut written = Written { token: flushed.token, accepted: 0, duplicates: 0 };
+    for (namespace, count) in counts {
+        let is_duplicate = key.is_some_and(|key| flushed.duplicates.iter().any(|(other, duplicate)| other == namespace && duplicate == key));
+        if is_duplicate {
+            written.duplicates += count;
+        } else {
+            written.accepted += count;
+        }
+    }
+    written
+}
+
+/// Ids that an unknown outcome loses are never used: asking again is safe.
+async fn retried<T, F, Fut>(mut ask: F) -> Result<T, ClientError>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, ClientError>>,
+{
+    const TRIES: u32 = 5;
+    for _ in 1..TRIES {
+        match ask().await {
+            Err(error) if error.kind().is_retryable() => tokio::time::sleep(REGISTER_PAUSE).await,
+            outcome => return outcome,
+        }
+    }
+    ask().await
+}
+
+async fn finished(on_its_way: &mut Option<OnItsWay>) -> Result<Flushed, IngestError> {
+    match on_its_way {
+        Some(on_its_way) => (&mut on_its_way.task).await.unwrap_or(Err(IngestError::Stopping)),
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,107 @@
+//! The life of a background job: its epoch, and the ids that it may use under it.
+//!
+//! What is deliberately not here: what jobs do (`seal`, `merge`, `gc`).
+
+use siltstone_core::{Epoch, ErrorKind};
+use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Mutex;
+
+/// Ids are fetched in blocks of this many.
+const ID_BLOCK: u32 = 256;
+
+/// A command whose outcome is unknown is repeated for this long.
+const UNKNOWN_OUTCOME_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The pause between two tries.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+
+/// A job under its present epoch. Jobs of one name fence each other: only the newest changes anything (EP-1).
+pub struct JobLife {
+    metadata: Arc<dyn MetadataClient>,
+    name: &'static str,
+    state: Mutex<State>,
+}
+
+struct State {
+    epoch: Epoch,
+    ids: Range<u64>,
+}
+
+impl JobLife {
+    /// Registers a new life of a job.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn begin(metadata: Arc<dyn MetadataClient>, name: &'static str) -> Result<Self, ClientError> {
+        let epoch = metadata.register_job(name).await?;
+        Ok(Self { metadata, name, state: Mutex::new(State { epoch, ids: 0..0 }) })
+    }
+
+    /// The metadata group that gave the epoch.
+    #[must_use]
+    pub fn metadata(&self) -> &Arc<dyn MetadataClient> {
+        &self.metadata
+    }
+
+    /// The present epoch and `count` ids that it may use.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn ids(&self, count: usize) -> Result<(Epoch, Vec<u64>), ClientError> {
+        let mut state = self.state.lock().await;
+        let mut ids = Vec::with_capacity(count);
+        while ids.len() < count {
+            if state.ids.is_empty() {
+                let block = ID_BLOCK.max(u32::try_from(count - ids.len()).unwrap_or(u32::MAX));
+                let first = match self.metadata.allocate_ids(state.epoch, block).await {
+                    Err(error) if error.kind() == ErrorKind::Fenced => {
+                        // Another process took the job over, and lost it or is gone: whoever asks last works.
+                        state.epoch = self.metadata.register_job(self.name).await?;
+                        ids.clear();
+                        continue;
+                    }
+                    outcome => outcome?,
+                };
+                state.ids = first..first + u64::from(block);
+            }
+            ids.extend(state.ids.next());
+        }
+        Ok((state.epoch, ids))
+    }
+
+    /// The present epoch.
+    pub async fn epoch(&self) -> Epoch {
+        self.state.lock().await.epoch
+    }
+
+    /// Begins anew after the epoch was fenced.
+    ///
+    /// # Errors
+    /// [`ClientError`]
+    pub async fn renew(&self) -> Result<(), ClientError> {
+        let mut state = self.state.lock().await;
+        *state = State { epoch: self.metadata.register_job(self.name).await?, ids: 0..0 };
+        Ok(())
+    }
+}
+
+/// Repeats the very same command while its outcome is unknown, for a while.
+///
+/// # Errors
+/// The last try's.
+pub async fn repeated<T, F, Fut>(mut propose: F) -> Result<T, ClientError>
+where
+    F: FnMut() -> Fut,
+    Fut: Future<Output = Result<T, ClientError>>,
+{
+    let started = tokio::time::Instant::now();
+    loop {
+        match propose().await {
+            Err(error) if error.kind().is_retryable() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => tokio::time::sleep(RETRY_PAUSE).await,
+            outcome => return outcome,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `siltstone.v1.Admin`.
+
+use super::auth::Authenticator;
+use super::caller::scope_of;
+use super::status::status_of;
+use crate::node::Indexer;
+use siltstone_core::CHUNK_ROWS_MAX;
+use siltstone_format::manifest::NamespaceManifest;
+use siltstone_proto::v1::admin_server;
+use siltstone_proto::v1::{NamespaceStatus, SettleRequest, SettleResponse, StatusRequest, StatusResponse};
+use std::sync::Arc;
+use tonic::{Request, Response, Status, async_trait};
+
+/// The service.
+pub(super) struct AdminService {
+    pub(super) indexer: Indexer,
+    pub(super) authenticator: Arc<dyn Authenticator>,
+}
+
+#[async_trait]
+impl admin_server::Admin for AdminService {
+    async fn status(&self, request: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
+        let scope = scope_of(self.authenticator.as_ref(), &request)?;
+        let manifest = self.indexer.views().metadata().manifest();
+        let readable = manifest.names.iter().filter(|(name, _)| scope.may_read(name)).filter_map(|(_, id)| manifest.namespace(*id));
+        Ok(Response::new(StatusResponse {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            view: manifest.token().to_string(),
+            namespaces: readable.map(|namespace| status_of_namespace(namespace)).collect(),
+            stored_bytes: manifest.totals.pack_bytes + manifest.totals.segment_bytes + manifest.totals.slice_bytes,
+            batches_live: (manifest.batches.size() - manifest.retired_batches.size()) as u64,
+            objects: (manifest.objects.size() - manifest.retired_objects.size()) as u64,
+            problems: self.indexer.problems().latest(),
+        }))
+    }
+
+    async fn settle(&self, request: Request<SettleRequest>) -> Result<Response<SettleResponse>, Status> {
+        let scope = scope_of(self.authenticator.as_ref(), &request)?;
+        let manifest = self.indexer.views().metadata().manifest();
+        // Sealing early costs everybody's chunks their fill: it takes somebody who administers all of them.
+        if let Some((name, _)) = manifest.names.iter().find(|(name, _)| !scope.may_administer(name)) {
+            return Err(Status::permission_denied(format!("settle: {} does not administer namespace {name:?}", scope.principal())));
+        }
+        let token = self.indexer.settle().await.map_err(|error| status_of(error.kind(), &error))?;
+        Ok(Response::new(SettleResponse { commit_token: token.to_string() }))
+    }
+}
+
+fn status_of_namespace(namespace: &NamespaceManifest) -> NamespaceStatus {
+    let totals = &namespace.totals;
+    let chunks = totals.chunks_open + totals.chunks_closed + totals.chunks_sealed;
+    let room = chunks * CHUNK_ROWS_MAX as u64;
+    NamespaceStatus {
+        name: namespace.name.to_string(),
+        id: namespace.id.0,
+        rows: totals.rows,
+        body_bytes: totals.body_bytes,
+        chunks_live: totals.chunks_open + totals.chunks_closed,
+        chunks_sealed: totals.chunks_sealed,
+        segments: totals.segments,
+        fill_ratio: if room == 0 { 1.0 } else { totals.rows as f64 / room as f64 },
+    }
+}

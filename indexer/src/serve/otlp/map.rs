@@ -1,0 +1,176 @@
+//! From OTLP's log records to arrivals.
+//!
+//! Source: OpenTelemetry protocol 1.x (`opentelemetry/proto/logs/v1/logs.proto`), its log data model, and its semantic conventions for
+//! Kubernetes resources (`k8s.*`). What is deliberately not here: transport, admission.
+
+use crate::ingest::{Arrival, Reason};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value as Any};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs};
+use siltstone_core::{Entry, Severity, Value};
+
+/// How resources become tags.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OtlpMapping {
+    /// Whether `k8s.cluster.name`, where it is given, stands before the namespace's name with a '/' between.
+    pub qualify_with_cluster: bool,
+}
+
+const NAMESPACE: &str = "k8s.namespace.name";
+const CLUSTER: &str = "k8s.cluster.name";
+const POD: &str = "k8s.pod.name";
+const CONTAINER: &str = "k8s.container.name";
+
+/// Names of a workload, the most telling first: what owns the ReplicaSet or Job comes before it, `service.name` is for what runs outside Kubernetes.
+const WORKLOADS: [&str; 7] =
+    ["k8s.deployment.name", "k8s.statefulset.name", "k8s.daemonset.name", "k8s.cronjob.name", "k8s.job.name", "k8s.replicaset.name", "service.name"];
+
+/// How deep a structured body or attribute may nest: deeper parts are written as an ellipsis.
+const NESTING_MAX: usize = 32;
+
+/// Every record of a request, in order.
+pub fn arrivals(resources: Vec<ResourceLogs>, mapping: OtlpMapping) -> impl Iterator<Item = Result<Arrival, Reason>> {
+    resources.into_iter().flat_map(move |resource| {
+        let tags = ResourceTags::of(resource.resource.map(|resource| resource.attributes).unwrap_or_default(), mapping);
+        resource.scope_logs.into_iter().flat_map(move |scope| {
+            let mut tags = tags.clone();
+            if let Some(name) = scope.scope.map(|scope| scope.name).filter(|name| !name.is_empty()) {
+                tags.attributes.push(("otel.scope.name".to_owned(), Value::Str(name)));
+            }
+            scope.log_records.into_iter().map(move |record| arrival(record, &tags)).collect::<Vec<_>>()
+        })
+    })
+}
+
+/// What all records of a resource have in common.
+#[derive(Clone, Debug, Default)]
+struct ResourceTags {
+    namespace: String,
+    deployment: String,
+    pod: String,
+    container: String,
+    attributes: Vec<(String, Value)>,
+}
+
+impl ResourceTags {
+    fn of(attributes: Vec<KeyValue>, mapping: OtlpMapping) -> Self {
+        let mut tags = Self::default();
+        let mut workload: Option<(usize, String)> = None;
+        let mut cluster = None;
+        for attribute in attributes {
+            let Some(value) = attribute.value.and_then(typed) else { continue };
+            let key = attribute.key;
+            if let Some(rank) = WORKLOADS.iter().position(|name| *name == key) {
+                if workload.as_ref().is_none_or(|(known, _)| rank < *known) {
+                    workload = Some((rank, value.to_string()));
+                }
+                if key != "service.name" {
+                    continue;
+                }
+            }
+            match key.as_str() {
+                NAMESPACE => tags.namespace = value.to_string(),
+                POD => tags.pod = value.to_string(),
+                CONTAINER => tags.container = value.to_string(),
+                CLUSTER => {
+                    cluster = Some(value.to_string());
+                    tags.attributes.push((key, value));
+                }
+                _ => tags.attributes.push((key, value)),
+            }
+        }
+        tags.deployment = workload.map(|(_, name)| name).unwrap_or_default();
+        if let (true, Some(cluster), false) = (mapping.qualify_with_cluster, cluster, tags.namespace.is_empty()) {
+            tags.namespace = format!("{cluster}/{}", tags.namespace);
+        }
+        tags
+    }
+}
+
+fn arrival(record: LogRecord, tags: &ResourceTags) -> Result<Arrival, Reason> {
+    let mut attributes = tags.attributes.clone();
+    attributes.extend(record.attributes.into_iter().filter_map(|attribute| Some((attribute.key, typed(attribute.value?)?))));
+    for (name, id) in [("trace_id", &record.trace_id), ("span_id", &record.span_id)] {
+        // All zeros means "none", as W3C trace context has it.
+        if id.iter().any(|byte| *byte != 0) {
+            attributes.push((name.to_owned(), Value::Str(hex(id))));
+        }
+    }
+    if !record.event_name.is_empty() {
+        attributes.push(("event_name".to_owned(), Value::Str(record.event_name)));
+    }
+    let severity = match u8::try_from(record.severity_number) {
+        Ok(number) if number != 0 => Severity::from_number(number),
+        _ => Severity::from_name(&record.severity_text),
+    };
+    let entry = Entry {
+        namespace: tags.namespace.clone(),
+        deployment: tags.deployment.clone(),
+        pod: tags.pod.clone(),
+        container: tags.container.clone(),
+        timestamp_ns: time(record.time_unix_nano)?,
+        severity,
+        body: record.body.and_then(|body| body.value).map(body_bytes).unwrap_or_default(),
+        attributes,
+    };
+    Ok(Arrival { entry, observed_ns: time(record.observed_time_unix_nano)? })
+}
+
+/// OTLP says 0 for "unknown".
+fn time(unix_nano: u64) -> Result<Option<i64>, Reason> {
+    match i64::try_from(unix_nano) {
+        Ok(0) => Ok(None),
+        Ok(ns) => Ok(Some(ns)),
+        Err(_) => Err(Reason::TimestampOutOfRange(unix_nano)),
+    }
+}
+
+fn body_bytes(body: Any) -> Vec<u8> {
+    match body {
+        Any::StringValue(text) => text.into_bytes(),
+        Any::BytesValue(bytes) => bytes,
+        other => json_text(&other).into_bytes(),
+    }
+}
+
+/// Scalars keep their type; bytes become hexadecimal, lists and maps JSON.
+fn typed(value: AnyValue) -> Option<Value> {
+    Some(match value.value? {
+        Any::StringValue(text) => Value::Str(text),
+        Any::BoolValue(truth) => Value::Bool(truth),
+        Any::IntValue(number) => Value::Int(number),
+        Any::DoubleValue(number) => Value::Float(number),
+        Any::BytesValue(bytes) => Value::Str(hex(&bytes)),
+        other => Value::Str(json_text(&other)),
+    })
+}
+
+fn json_text(value: &Any) -> String {
+    json(value, 0).to_string()
+}
+
+fn json(value: &Any, depth: usize) -> serde_json::Value {
+    if depth >= NESTING_MAX {
+        return "…".into();
+    }
+    let inner =
+        |value: Option<&AnyValue>| value.and_then(|value| value.value.as_ref()).map_or(serde_json::Value::Null, |value| json(value, depth + 1));
+    match value {
+        Any::StringValue(text) => text.as_str().into(),
+        Any::BoolValue(truth) => (*truth).into(),
+        Any::IntValue(number) => (*number).into(),
+        Any::DoubleValue(number) => (*number).into(),
+        Any::BytesValue(bytes) => hex(bytes).into(),
+        Any::ArrayValue(list) => list.values.iter().map(|value| inner(Some(value))).collect(),
+        Any::KvlistValue(list) => serde_json::Value::Object(list.values.iter().map(|pair| (pair.key.clone(), inner(pair.value.as_ref()))).collect()),
+        // A reference into a string table that only profiles have.
+        Any::StringValueStrindex(_) => serde_json::Value::Null,
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+#[path = "map_test.rs"]
+mod tests;

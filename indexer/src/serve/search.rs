@@ -1,0 +1,211 @@
+//! `siltstone.v1.Search`: parse, check the scope, open a view, ask on a query thread, check the scope once more, answer.
+
+use super::auth::Authenticator;
+use super::caller::scope_of;
+use super::convert::{pattern_text, wire_row};
+use super::status::status_of;
+use super::tail;
+use crate::query::{self, FoundRow, Order, QueryError, Question};
+use crate::view::{View, Views};
+use siltstone_core::{CallerScope, Clock, CommitToken};
+use siltstone_proto::v1::search_server;
+use siltstone_proto::v1::{
+    AnswerInfo, Bucket, CountRequest, CountResponse, ExplainRequest, ExplainResponse, HistogramRequest, HistogramResponse, NamespaceCount,
+    Order as WireOrder, Pattern, PatternsRequest, PatternsResponse, QuerySpec, Row, SearchRequest, SearchResponse, TailRequest, TailResponse,
+};
+use siltstone_query::{ParseOptions, Query, TimeRange, parse};
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, async_trait};
+
+/// Rows or patterns of one answer when nobody says how many, and at most.
+const LIMIT_DEFAULT: u32 = 20;
+const LIMIT_MAX: u32 = 10_000;
+
+/// Namespaces that one query may name.
+const NAMESPACES_MAX: usize = 1_000;
+
+/// The service.
+#[derive(Clone)]
+pub(super) struct SearchService {
+    pub(super) views: Views,
+    pub(super) authenticator: Arc<dyn Authenticator>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+/// A checked question: what may be asked, of namespaces that the caller may read.
+pub(super) struct Asked {
+    pub(super) scope: CallerScope,
+    pub(super) names: Vec<String>,
+    pub(super) question: Question,
+    pub(super) min_commit: Option<CommitToken>,
+    query: Query,
+    started: Instant,
+}
+
+impl SearchService {
+    #[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
+    fn asked<T>(&self, request: &Request<T>, spec: Option<&QuerySpec>) -> Result<Asked, Status> {
+        let started = Instant::now();
+        let scope = scope_of(self.authenticator.as_ref(), request)?;
+        let spec = spec.ok_or_else(|| Status::invalid_argument("ask a query: the request has no spec"))?;
+        if spec.namespaces.len() > NAMESPACES_MAX {
+            return Err(Status::invalid_argument(format!("choose namespaces: a query names at most {NAMESPACES_MAX}")));
+        }
+        scope.check_read(spec.namespaces.iter().map(String::as_str)).map_err(|error| match error {
+            siltstone_core::ScopeError::NoNamespace => Status::invalid_argument(error.to_string()),
+            siltstone_core::ScopeError::Read { .. } => Status::permission_denied(error.to_string()),
+        })?;
+        let text = if spec.query.trim().is_empty() { "*" } else { &spec.query };
+        let query = parse(text, &ParseOptions { now_ns: self.clock.now_ns() }).map_err(|error| Status::invalid_argument(error.render()))?;
+        let range = TimeRange { start_ns: spec.start_ns.unwrap_or(i64::MIN), end_ns: spec.end_ns.unwrap_or(i64::MAX) };
+        if spec.start_ns.is_some() && spec.end_ns.is_some() && range.start_ns >= range.end_ns {
+            return Err(Status::invalid_argument("choose a time: --since must lie before --until"));
+        }
+        let min_commit = match spec.min_commit.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|error: siltstone_core::ids::ParseCommitTokenError| Status::invalid_argument(error.to_string()))?),
+        };
+        let names = spec.namespaces.clone();
+        Ok(Asked { scope, names, question: Question { expr: query.expr.clone(), range }, min_commit, query, started })
+    }
+
+    async fn view(&self, asked: &Asked) -> Result<View, Status> {
+        self.views.open(&asked.names, asked.min_commit).await.map_err(|error| status_of(error.kind(), &error))
+    }
+}
+
+/// Asks on a thread where fetchers may block.
+pub(super) async fn on_query_thread<T, F>(work: F) -> Result<T, Status>
+where
+    T: Send + 'static,
+    F: FnOnce() -> Result<T, QueryError> + Send + 'static,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(answer) => answer.map_err(|error| status_of(error.kind(), &error)),
+        Err(_) => Err(Status::internal("answer a query: its thread ended; the server's log says why")),
+    }
+}
+
+impl Asked {
+    fn info(&self, token: CommitToken, unknown: Vec<String>) -> AnswerInfo {
+        AnswerInfo {
+            view: token.to_string(),
+            elapsed_ms: self.started.elapsed().as_secs_f64() * 1e3,
+            hints: self.query.hints.iter().map(|hint| hint.text.clone()).collect(),
+            unknown_namespaces: unknown,
+        }
+    }
+
+    /// The last step before rows leave the process: each one's namespace is in the caller's scope and in the query (NS-2).
+    #[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
+    pub(super) fn let_out(&self, rows: Vec<FoundRow>) -> Result<Vec<Row>, Status> {
+        let asked: BTreeSet<&str> = self.names.iter().map(String::as_str).collect();
+        for row in &rows {
+            let namespace = row.entry.namespace.as_str();
+            if !self.scope.may_read(namespace) || !asked.contains(namespace) {
+                tracing::error!(invariant = "NS-2", address = %row.address, "a row of a namespace that was not asked for was about to leave");
+                return Err(Status::internal("NS-2: a row of another namespace was held back; this is a bug, please report it"));
+            }
+        }
+        Ok(rows.into_iter().map(wire_row).collect())
+    }
+}
+
+#[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
+fn limit_of(limit: u32) -> Result<usize, Status> {
+    match limit {
+        0 => Ok(LIMIT_DEFAULT as usize),
+        limit if limit <= LIMIT_MAX => Ok(limit as usize),
+        limit => Err(Status::invalid_argument(format!("choose a limit: {limit} is above {LIMIT_MAX}; narrow the query or its time instead"))),
+    }
+}
+
+#[async_trait]
+impl search_server::Search for SearchService {
+    async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let limit = limit_of(request.get_ref().limit)?;
+        let order = match request.get_ref().order() {
+            WireOrder::Unspecified => Order::Natural,
+            WireOrder::Best => Order::Best,
+            WireOrder::Newest => Order::Newest,
+        };
+        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let question = asked.question.clone();
+        let rows = on_query_thread(move || query::search(&namespaces, &question, order, limit)).await?;
+        Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }))
+    }
+
+    async fn count(&self, request: Request<CountRequest>) -> Result<Response<CountResponse>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let question = asked.question.clone();
+        let counts = on_query_thread(move || query::count(&namespaces, &question)).await?;
+        Ok(Response::new(CountResponse {
+            count: counts.total(),
+            by_namespace: counts.by_namespace.into_iter().map(|(namespace, count)| NamespaceCount { namespace, count }).collect(),
+            info: Some(asked.info(token, unknown)),
+        }))
+    }
+
+    async fn histogram(&self, request: Request<HistogramRequest>) -> Result<Response<HistogramResponse>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let step_ns = u64::try_from(request.get_ref().step_ns)
+            .map_err(|_| Status::invalid_argument("choose a step: it is a number of nanoseconds, 1 or more; 0 lets the server choose"))?;
+        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let question = asked.question.clone();
+        let histogram = on_query_thread(move || query::histogram(&namespaces, &question, step_ns)).await?;
+        Ok(Response::new(HistogramResponse {
+            step_ns: i64::try_from(histogram.step_ns).unwrap_or(i64::MAX),
+            buckets: histogram.buckets.into_iter().map(|(start_ns, count)| Bucket { start_ns, count }).collect(),
+            count: histogram.total,
+            info: Some(asked.info(token, unknown)),
+        }))
+    }
+
+    async fn patterns(&self, request: Request<PatternsRequest>) -> Result<Response<PatternsResponse>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let limit = limit_of(request.get_ref().limit)?;
+        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let question = asked.question.clone();
+        let found = on_query_thread(move || query::patterns(&namespaces, &question, limit)).await?;
+        let (patterns, examples): (Vec<_>, Vec<_>) = found.patterns.into_iter().map(|found| (found.pattern, found.example)).unzip();
+        let total = found.rows_total;
+        let wire = |(pattern, example): (siltstone_segment::PatternCount, Row)| Pattern {
+            id: format!("{:032x}", pattern.hash.0),
+            text: pattern_text(&pattern.bytes),
+            count: pattern.count,
+            share: if total == 0 { 0.0 } else { pattern.count as f64 / total as f64 },
+            first_seen_ns: pattern.first_ns,
+            last_seen_ns: pattern.last_ns,
+            example: Some(example),
+        };
+        let examples = asked.let_out(examples)?;
+        Ok(Response::new(PatternsResponse {
+            patterns: patterns.into_iter().zip(examples).map(wire).collect(),
+            patterns_total: found.patterns_total,
+            count: total,
+            info: Some(asked.info(token, unknown)),
+        }))
+    }
+
+    type TailStream = Pin<Box<dyn Stream<Item = Result<TailResponse, Status>> + Send>>;
+
+    async fn tail(&self, request: Request<TailRequest>) -> Result<Response<Self::TailStream>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let backlog = request.get_ref().backlog.min(LIMIT_MAX) as usize;
+        Ok(Response::new(Box::pin(tail::follow(self.views.clone(), asked, backlog))))
+    }
+
+    async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
+        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let question = asked.question.clone();
+        let plan = on_query_thread(move || query::explain(&namespaces, &question)).await?;
+        Ok(Response::new(ExplainResponse { canonical: asked.query.expr.to_string(), plan, info: Some(asked.info(token, unknown)) }))
+    }
+}

@@ -1,0 +1,101 @@
+//! Sealed chunks of one namespace: where a segment gets the columns that it does not hold.
+
+use super::ViewError;
+use super::packs::Packs;
+use rustc_hash::FxHashMap;
+use siltstone_core::{ChunkId, ErrorKind};
+use siltstone_format::manifest::{Manifest, NamespaceManifest, PackRecord};
+use siltstone_format::{EntryRef, Rows, RowsBuilder};
+use siltstone_segment::{ChunkFetcher, ChunkRows, FetchError, ScanSlice};
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The sealed chunks of a namespace at one version. Its reads block: they are made on query threads.
+pub(super) struct Chunks {
+    packs: Arc<Packs>,
+    manifest: Manifest,
+    namespace: Arc<NamespaceManifest>,
+    runtime: tokio::runtime::Handle,
+    /// Made when the first chunk is asked for: many answers come from segments alone.
+    places: OnceLock<FxHashMap<ChunkId, Arc<PackRecord>>>,
+}
+
+impl Chunks {
+    pub(super) fn new(packs: Arc<Packs>, manifest: Manifest, namespace: Arc<NamespaceManifest>) -> Self {
+        Self { packs, manifest, namespace, runtime: tokio::runtime::Handle::current(), places: OnceLock::new() }
+    }
+
+    fn pack_of(&self, chunk: ChunkId) -> Result<&Arc<PackRecord>, ViewError> {
+        let places = self.places.get_or_init(|| {
+            self.namespace.packs.values().flat_map(|pack| pack.chunks.iter().map(move |chunk| (chunk.chunk, pack.clone()))).collect()
+        });
+        places.get(&chunk).ok_or(ViewError::NoChunk { chunk })
+    }
+
+    /// All rows of a chunk.
+    pub(super) fn rows(&self, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
+        let pack = self.pack_of(chunk)?;
+        let rows = self.runtime.block_on(self.packs.chunk_rows(&self.manifest, pack, chunk))?;
+        assert_eq!(rows.rows.namespace, self.namespace.id, "NS-1: chunk {chunk} is of another namespace");
+        Ok(rows)
+    }
+
+    fn timestamps(&self, chunk: ChunkId) -> Result<Arc<[i64]>, ViewError> {
+        let pack = self.pack_of(chunk)?;
+        self.runtime.block_on(self.packs.chunk_timestamps(&self.manifest, pack, chunk))
+    }
+
+    /// A chunk's rows as slices that can be scanned: one for each run of offsets without a gap.
+    pub(super) fn scan_slices(&self, chunk: ChunkId) -> Result<Vec<ScanSlice>, ViewError> {
+        self.scan_slices_from(chunk, 0)
+    }
+
+    /// Those of the rows at `first_offset` and after.
+    pub(super) fn scan_slices_from(&self, chunk: ChunkId, first_offset: u16) -> Result<Vec<ScanSlice>, ViewError> {
+        let ChunkRows { rows, offsets } = self.rows(chunk)?;
+        let mut slices = Vec::new();
+        let mut start = offsets.partition_point(|offset| *offset < first_offset);
+        while start < offsets.len() {
+            let end = (start + 1..offsets.len()).find(|at| offsets[*at] != offsets[at - 1] + 1).unwrap_or(offsets.len());
+            let rows = if end - start == rows.len() { rows.clone() } else { Arc::new(part_of(&rows, start..end)) };
+            slices.push(ScanSlice { chunk, first_offset: offsets[start], rows });
+            start = end;
+        }
+        Ok(slices)
+    }
+}
+
+impl ChunkFetcher for Chunks {
+    fn timestamps(&self, chunk: ChunkId) -> Result<Arc<[i64]>, FetchError> {
+        self.timestamps(chunk).map_err(fetch_error)
+    }
+
+    fn rows(&self, chunk: ChunkId) -> Result<ChunkRows, FetchError> {
+        self.rows(chunk).map_err(fetch_error)
+    }
+}
+
+/// Some of a block's rows as a block of their own. Rare: only chunks with burned offsets, and the rows that a tail has not seen, are cut.
+fn part_of(rows: &Rows, range: Range<usize>) -> Rows {
+    let mut builder = RowsBuilder::new(rows.namespace);
+    for row in range {
+        let entry = rows.entry(row, "");
+        let parts = EntryRef {
+            body: &entry.body,
+            timestamp_ns: rows.timestamps_ns[row],
+            severity: entry.severity,
+            flags: rows.flags(row),
+            deployment: &entry.deployment,
+            pod: &entry.pod,
+            container: &entry.container,
+            attributes: &entry.attributes,
+        };
+        builder.push(&parts).expect("a part of a block is no larger than the block");
+    }
+    builder.finish()
+}
+
+fn fetch_error(error: ViewError) -> FetchError {
+    let kind: ErrorKind = error.kind();
+    FetchError { kind, source: Box::new(error) }
+}

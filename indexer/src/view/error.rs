@@ -1,0 +1,99 @@
+//! Why a view can't be opened or read.
+
+use siltstone_core::{BatchId, ChunkId, CommitToken, ErrorKind, PackId, RowAddress, SegmentId};
+use siltstone_format::DecodeError;
+use siltstone_metadata_client::ClientError;
+use siltstone_segment::SegmentError;
+use siltstone_store::StoreError;
+
+/// Why a view can't be opened or read.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// The metadata group does not answer as it should.
+    #[error("open a view: {0}")]
+    Metadata(#[from] ClientError),
+    /// The commit that the query asks for is not here yet.
+    #[error("open a view that covers commit {token}: after {waited_ms} ms the newest here is {newest}; try again")]
+    Behind {
+        /// What was asked for.
+        token: CommitToken,
+        /// What is here.
+        newest: CommitToken,
+        /// How long it was waited for.
+        waited_ms: u64,
+    },
+    /// An object can't be read.
+    #[error("read {what}: {source}")]
+    Store {
+        /// What was to be read.
+        what: String,
+        /// Why not.
+        source: StoreError,
+    },
+    /// A stored block is damaged.
+    #[error("read {what} of {key}: {source}; restore the object from a backup")]
+    Corrupt {
+        /// What was to be read.
+        what: String,
+        /// The object.
+        key: String,
+        /// Why not.
+        source: DecodeError,
+    },
+    /// A stored segment is damaged.
+    #[error("open segment {segment} of {key}: {source}")]
+    Segment {
+        /// Which.
+        segment: SegmentId,
+        /// The object.
+        key: String,
+        /// Why not.
+        source: SegmentError,
+    },
+    /// The manifest names an object that it does not know: a bug.
+    #[error("read pack {pack}: the manifest does not know its object")]
+    UnknownObject {
+        /// The pack.
+        pack: PackId,
+    },
+    /// The manifest names a slice of a batch that it does not know: a bug.
+    #[error("read a slice of batch {batch}: the manifest does not know the batch")]
+    UnknownBatch {
+        /// The batch.
+        batch: BatchId,
+    },
+    /// No pack of this view has the chunk: a damaged manifest or a bug.
+    #[error("read chunk {chunk}: no pack of this view has it")]
+    NoChunk {
+        /// The chunk.
+        chunk: ChunkId,
+    },
+    /// No row has this address in this view.
+    #[error("read row {address}: this view has none there")]
+    NoRow {
+        /// The address.
+        address: RowAddress,
+    },
+    /// A thread ended before its time.
+    #[error("read: the server is shutting down")]
+    Stopping,
+}
+
+impl ViewError {
+    /// What the caller should do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Metadata(error) => error.kind(),
+            Self::Behind { .. } | Self::Stopping => ErrorKind::Unavailable,
+            Self::Store { source, .. } => match source.kind() {
+                // An object that the manifest names is gone: that is damage, not a wrong question.
+                ErrorKind::NotFound | ErrorKind::InvalidInput => ErrorKind::Corrupt,
+                kind => kind,
+            },
+            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::Segment { source, .. } => source.kind(),
+            Self::UnknownObject { .. } | Self::UnknownBatch { .. } | Self::NoRow { .. } | Self::NoChunk { .. } => ErrorKind::Internal,
+        }
+    }
+}
