@@ -129,5 +129,4 @@ fn found(draft: &mut Manifest, incarnation: Incarnation) -> Result<Reply, Reject
 }
 
 #[cfg(test)]
-#[path = "machine_test.rs"]
 mod tests;

@@ -1,4 +1,8 @@
-//! The machine by example. Random histories are in `tests/model.rs`.
+//! The machine by example. Random histories are in `tests/model`.
+
+mod batches;
+mod lives;
+mod seals;
 
 use super::*;
 use siltstone_core::{BatchId, ChunkId, Epoch, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
@@ -149,35 +153,4 @@ fn keyed(slice: SliceCommit, producer: &str, sequence: u64) -> SliceCommit {
 
 fn accepted(count: usize) -> Reply {
     Reply::BatchCommitted { outcomes: vec![SliceOutcome::Accepted; count] }
-}
-
-#[test]
-fn rows_live_in_a_batch_then_in_a_pack_and_the_batch_retires() {
-    let mut group = Group::new();
-    let (writer, shop) = (group.writer(1), group.namespace("shop"));
-    let chunk = group.chunk(writer);
-    let (batch, reply) = group.commit(writer, vec![slice(shop, chunk, 0, 10), slice(shop, chunk, 10, 5)]);
-    assert_eq!(reply, accepted(2));
-    let record = group.machine.manifest().namespace(shop).unwrap().chunks.get(&chunk).unwrap().clone();
-    assert_eq!((record.rows, record.next_offset, record.state, record.slices.len()), (15, 15, ChunkState::Open, 2));
-    assert_eq!(group.apply(CommandBody::CloseChunks { epoch: writer, chunks: vec![chunk] }), Reply::Done);
-    assert_eq!(group.machine.manifest().sealable().count(), 1);
-
-    let job = group.job("seal");
-    let seal = group.seal(job, shop, &[chunk]);
-    assert_eq!(group.apply(CommandBody::CommitSeal(seal.clone())), Reply::Done);
-    let manifest = group.machine.manifest().clone();
-    assert_eq!((manifest.totals.rows, manifest.totals.chunks_sealed, manifest.totals.slices), (15, 1, 0));
-    assert!(matches!(manifest.batch_fate(writer, batch), Fate::Retired { .. }));
-    assert_eq!(manifest.object_fate(job, seal.object.id), Fate::Named);
-    assert_eq!(manifest.unsealed_namespaces().count(), 0);
-    assert_eq!(group.apply(CommandBody::CommitSeal(seal)), Reply::Done, "a repeat is answered as the first time");
-    assert_eq!(group.machine.manifest().totals, manifest.totals);
-
-    let batches = group.machine.manifest().batches_retired_before(i64::MAX).map(|batch| batch.id).collect::<Vec<_>>();
-    assert_eq!(batches, [batch]);
-    assert_eq!(group.apply(CommandBody::ForgetRetired { epoch: job, batches, objects: vec![] }), Reply::Done);
-    assert_eq!(group.machine.manifest().batch_fate(writer, batch), Fate::Pending);
-    group.apply(CommandBody::FenceEpoch { epoch: writer });
-    assert_eq!(group.machine.manifest().batch_fate(writer, batch), Fate::Garbage);
 }
