@@ -1,18 +1,20 @@
 //! Builds a set from rows in ascending order.
 
-use super::lowers::Canonical;
-use super::lowers::canonical;
 use super::{BitmapError, Block, OFFSETS, Offsets, RowSet, Run};
 
-/// Takes rows in ascending order, gathers each chunk's as runs, and stores each chunk in its smallest form.
+/// Takes rows in ascending order and stores each chunk in its smallest form. The rows of the chunk at hand are gathered as
+/// a list where lists lie in the set, so a chunk that stays a list is never copied.
 ///
 /// A row that was just given may be given again: it counts once.
 #[derive(Default, Debug)]
 pub struct RowSetBuilder {
     set: RowSet,
-    /// The chunk at hand; its runs so far are in `runs`, which is empty before the first row.
+    /// The chunk at hand, once it has a row.
     ordinal: u32,
-    runs: Vec<Run>,
+    /// The offset that would lengthen the last run of the chunk at hand; 0 while it has no row.
+    next: u16,
+    /// How many runs its rows make.
+    runs: u32,
 }
 
 impl RowSetBuilder {
@@ -22,11 +24,25 @@ impl RowSetBuilder {
         Self::default()
     }
 
+    /// An empty builder with room for `rows` rows that are far apart, or for some such rows when they are many.
+    pub(super) fn with_room(rows: usize) -> Self {
+        let mut builder = Self::default();
+        builder.set.lowers.reserve(rows.min(64));
+        builder
+    }
+
     /// Adds the row at `offset` of the chunk `ordinal`.
     ///
     /// # Errors
     /// [`BitmapError::NotAscending`] or [`BitmapError::OffsetTooLarge`]; the set is then as it was.
+    #[inline]
     pub fn push(&mut self, ordinal: u32, offset: u16) -> Result<(), BitmapError> {
+        if self.next > 0 && ordinal == self.ordinal && offset >= self.next && usize::from(offset) < OFFSETS {
+            self.runs += u32::from(offset > self.next);
+            self.next = offset + 1;
+            self.set.lowers.gather(offset);
+            return Ok(());
+        }
         self.push_run(ordinal, Run { start: offset, last: offset })
     }
 
@@ -34,6 +50,7 @@ impl RowSetBuilder {
     ///
     /// # Errors
     /// As [`RowSetBuilder::push`], and [`BitmapError::RowTooLarge`].
+    #[inline]
     pub fn push_row(&mut self, row: u64) -> Result<(), BitmapError> {
         let ordinal = u32::try_from(row / OFFSETS as u64).map_err(|_| BitmapError::RowTooLarge { row })?;
         self.push(ordinal, (row % OFFSETS as u64) as u16)
@@ -51,22 +68,20 @@ impl RowSetBuilder {
         if run.start > run.last {
             return Err(late);
         }
-        if self.runs.is_empty() || ordinal > self.ordinal {
+        let mut first = run.start;
+        if self.next == 0 || ordinal > self.ordinal {
             self.begin(ordinal, late)?;
-            self.runs.push(run);
-            return Ok(());
+            self.runs = 1;
+        } else if ordinal < self.ordinal || run.start + 1 < self.next {
+            return Err(late);
+        } else {
+            // The last row given may come again.
+            first = first.max(self.next);
+            self.runs += u32::from(run.start > self.next);
         }
-        match self.runs.last_mut() {
-            Some(before) if ordinal == self.ordinal && run.start >= before.last => {
-                if run.start <= before.last + 1 {
-                    before.last = run.last;
-                } else {
-                    self.runs.push(run);
-                }
-                Ok(())
-            }
-            _ => Err(late),
-        }
+        (first..=run.last).for_each(|offset| self.set.lowers.gather(offset));
+        self.next = self.next.max(run.last + 1);
+        Ok(())
     }
 
     /// Adds a whole chunk's rows; the chunk must come after all before it. An empty block adds nothing.
@@ -94,7 +109,7 @@ impl RowSetBuilder {
 
     /// Ends the chunk at hand and begins `ordinal`, which must come after it; else nothing changes.
     fn begin(&mut self, ordinal: u32, late: BitmapError) -> Result<(), BitmapError> {
-        let last = if self.runs.is_empty() { self.set.last_ordinal() } else { Some(self.ordinal) };
+        let last = if self.next == 0 { self.set.last_ordinal() } else { Some(self.ordinal) };
         if last.is_some_and(|last| ordinal <= last) {
             return Err(late);
         }
@@ -104,19 +119,11 @@ impl RowSetBuilder {
     }
 
     fn flush(&mut self) {
-        let count: u32 = self.runs.iter().map(|run| run.len()).sum();
-        let added = match (self.runs.as_slice(), canonical(count as usize, self.runs.len())) {
-            (_, Canonical::Empty) => false,
-            ([run], _) => {
-                self.set.lowers.push_run(*run);
-                true
-            }
-            (runs, _) => self.set.lowers.push_runs_with(|out| out.extend_from_slice(runs)),
-        };
-        if added {
+        if self.next > 0 {
+            self.set.lowers.push_gathered(self.runs as usize);
             self.set.note(self.ordinal);
+            self.next = 0;
         }
-        self.runs.clear();
     }
 
     /// The set.

@@ -30,6 +30,8 @@ pub(super) struct Head {
 pub(super) struct Lowers {
     pub(super) heads: Vec<Head>,
     lists: Vec<u16>,
+    /// Offsets up to here belong to containers; those after it are being gathered for the next one.
+    gathered_from: usize,
     runs: Vec<Run>,
     blocks: Vec<Block>,
 }
@@ -53,10 +55,17 @@ impl Lowers {
         u64::from(self.heads[index].count)
     }
 
+    /// Makes room for `containers` containers, and as many offsets.
+    pub(super) fn reserve(&mut self, containers: usize) {
+        self.heads.reserve(containers);
+        self.lists.reserve(containers);
+    }
+
     /// Forgets every container but keeps the memory.
     pub(super) fn clear(&mut self) {
         self.heads.clear();
         self.lists.clear();
+        self.gathered_from = 0;
         self.runs.clear();
         self.blocks.clear();
     }
@@ -73,6 +82,7 @@ impl Lowers {
             Form::List(list) => {
                 let at = self.lists.len();
                 self.lists.extend_from_slice(list);
+                self.gathered_from = self.lists.len();
                 self.head(Kind::List, offsets.count(), NO_RUN, at);
             }
             Form::Runs([run]) => self.push_run(*run),
@@ -100,6 +110,46 @@ impl Lowers {
         }
     }
 
+    /// Takes the next offset, larger than all before it, of the container that [`Lowers::push_gathered`] will add.
+    #[inline]
+    pub(super) fn gather(&mut self, offset: u16) {
+        self.lists.push(offset);
+    }
+
+    /// Adds the offsets that were gathered, one or more, which make `runs` runs.
+    pub(super) fn push_gathered(&mut self, runs: usize) {
+        let at = self.gathered_from;
+        let list = &self.lists[at..];
+        let (count, span) = (list.len(), Run { start: list[0], last: list[list.len() - 1] });
+        match canonical(count, runs) {
+            Canonical::List if count > 1 => {
+                self.head(Kind::List, count as u32, NO_RUN, at);
+                self.gathered_from = self.lists.len();
+                return;
+            }
+            Canonical::List | Canonical::Empty => self.push_one(span.start),
+            Canonical::Runs if runs == 1 => self.push_run(span),
+            Canonical::Runs => {
+                let first = self.runs.len();
+                self.runs.push(Run { start: span.start, last: span.start });
+                for offset in &self.lists[at + 1..] {
+                    match self.runs.last_mut() {
+                        Some(run) if run.last + 1 == *offset => run.last = *offset,
+                        _ => self.runs.push(Run { start: *offset, last: *offset }),
+                    }
+                }
+                self.head(Kind::Runs, count as u32, Run { start: runs as u16, last: 0 }, first);
+            }
+            Canonical::Block => {
+                let mut block = Block::EMPTY;
+                list.iter().for_each(|offset| block.insert(*offset));
+                self.blocks.push(block);
+                self.head(Kind::Block, count as u32, NO_RUN, self.blocks.len() - 1);
+            }
+        }
+        self.lists.truncate(at);
+    }
+
     /// Lets `fill` write up to `room` offsets, ascending, and adds what it wrote. False when it wrote none.
     ///
     /// `room` must be [`LIST_MAX`] at most, but for slack that `fill` may scribble on.
@@ -119,6 +169,7 @@ impl Lowers {
             self.push_run(span);
             return true;
         }
+        self.gathered_from = self.lists.len();
         self.head(Kind::List, count as u32, NO_RUN, at)
     }
 
@@ -147,6 +198,7 @@ impl Lowers {
                 for run in runs {
                     self.lists.extend(run.start..=run.last);
                 }
+                self.gathered_from = self.lists.len();
                 self.head(Kind::List, count, NO_RUN, start);
             }
             Canonical::Block => {

@@ -55,6 +55,14 @@ impl RowSet {
         Ok(builder.finish())
     }
 
+    /// One row.
+    pub(super) fn one(ordinal: u32, offset: u16) -> Self {
+        let mut set = Self::default();
+        set.lowers.push_one(offset);
+        set.note(ordinal);
+        set
+    }
+
     /// One chunk's rows.
     #[must_use]
     pub fn from_block(ordinal: u32, block: &Block) -> Self {

@@ -25,6 +25,10 @@ impl Upper {
     pub(super) fn push(&mut self, ordinal: u32, rank: usize) {
         let number = ordinal / PAGE_ORDINALS;
         if self.pages.last().is_none_or(|page| page.number != number) {
+            if self.pages.is_empty() {
+                // Most sets have one page.
+                self.pages.reserve_exact(1);
+            }
             self.pages.push(Page { number, rank, bits: [0; PAGE_WORDS] });
         }
         let page = self.pages.last_mut().expect("pushed above");

@@ -1,7 +1,7 @@
 //! Joins stored sets whose chunks follow one another: what a merge of segments does to every posting list.
 
+use super::chunk_writer::ChunkWriter;
 use super::row_set_ref::{ShapeRef, Walk};
-use super::stored_chunk::put_chunk;
 use super::varint::put_varint;
 use super::{RowSetRef, Shape, put_head};
 use crate::bitmap::{BitmapError, RowSet};
@@ -17,6 +17,7 @@ pub struct RowSetAppender {
     rows: Vec<u64>,
     chunks: Vec<u8>,
     chunk_count: u64,
+    writer: ChunkWriter,
 }
 
 impl RowSetAppender {
@@ -74,7 +75,7 @@ impl RowSetAppender {
                     if self.chunk_count == 0 {
                         self.rows.extend(offsets.iter().map(|offset| u64::from(ordinal) << 11 | u64::from(offset)));
                     } else {
-                        put_chunk(offsets, step, &mut self.chunks);
+                        self.writer.put(offsets, step, &mut self.chunks);
                         self.chunk_count += 1;
                     }
                 }
@@ -99,7 +100,7 @@ impl RowSetAppender {
         let set = RowSet::from_sorted(self.rows.drain(..)).expect("rows were appended in ascending order");
         let mut next = 0;
         for (ordinal, offsets) in set.chunks() {
-            put_chunk(offsets, u64::from(ordinal) - next, &mut self.chunks);
+            self.writer.put(offsets, u64::from(ordinal) - next, &mut self.chunks);
             next = u64::from(ordinal) + 1;
         }
         self.chunk_count = set.chunk_count() as u64;

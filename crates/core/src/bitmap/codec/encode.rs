@@ -1,7 +1,7 @@
 //! Writes a set in the smaller of its shapes.
 
 use super::bits::{BitWriter, PARAMETER_BITS, ROW_BITS, best_parameter, golomb_bits};
-use super::stored_chunk::put_chunk;
+use super::chunk_writer::ChunkWriter;
 use super::varint::put_varint;
 use super::{FIRST_ROW_PARAMETER, Shape, put_head};
 use crate::bitmap::{BitmapError, RowSet};
@@ -11,6 +11,10 @@ const FLAT_ROWS_SURE: usize = 64;
 
 /// Rows up to which the smaller shape wins. Past it the flat one, which must be read whole, must save a fifth.
 const FLAT_ROWS_CHEAP: u64 = 256;
+
+/// Rows a chunk below which the flat shape is taken without a look at the other: a chunk costs some 3 bytes before its
+/// rows, and so few rows are read as quickly one by one.
+const FLAT_ROWS_A_CHUNK: u64 = 4;
 
 impl RowSet {
     /// Appends the stored form to `out`.
@@ -22,12 +26,18 @@ impl RowSet {
             put_few(&rows[..count as usize], out);
             return;
         }
+        if count < FLAT_ROWS_A_CHUNK * self.chunk_count() as u64 {
+            let (first, gaps) = self.first_and_gaps();
+            FlatPlan::new(first, &gaps).put(out);
+            return;
+        }
         let from = out.len();
         self.put_chunked(out);
         let chunked_bytes = (out.len() - from) as u64;
         // A row takes one bit at least, and mostly more.
         if count / 8 < chunked_bytes {
-            let plan = FlatPlan::new(self.rows());
+            let (first, gaps) = self.first_and_gaps();
+            let plan = FlatPlan::new(first, &gaps);
             let smaller = if count <= FLAT_ROWS_CHEAP { plan.bytes() < chunked_bytes } else { plan.bytes() * 5 < chunked_bytes * 4 };
             if smaller {
                 out.truncate(from);
@@ -56,12 +66,21 @@ impl RowSet {
         Ok(())
     }
 
+    fn first_and_gaps(&self) -> (u64, Vec<u64>) {
+        let mut rows = self.rows();
+        let first = rows.next().unwrap_or(0);
+        let mut before = first;
+        let mut gaps = Vec::with_capacity(self.count() as usize);
+        gaps.extend(rows.map(|row| row - std::mem::replace(&mut before, row) - 1));
+        (first, gaps)
+    }
+
     fn put_chunked(&self, out: &mut Vec<u8>) {
         put_head(Shape::Chunked, self.count(), out);
         put_varint(out, self.chunk_count() as u64);
-        let mut next = 0;
+        let (mut writer, mut next) = (ChunkWriter::default(), 0);
         for (ordinal, offsets) in self.chunks() {
-            put_chunk(offsets, u64::from(ordinal) - next, out);
+            writer.put(offsets, u64::from(ordinal) - next, out);
             next = u64::from(ordinal) + 1;
         }
     }
@@ -72,28 +91,25 @@ fn put_few(rows: &[u64], out: &mut Vec<u8>) {
     match rows {
         [] => put_head(Shape::Flat, 0, out),
         [row] => put_varint(out, row << 1),
-        rows => FlatPlan::new(rows.iter().copied()).put(out),
+        [first, rest @ ..] => {
+            let mut gaps = [0; FLAT_ROWS_SURE];
+            rest.iter().zip(rows).zip(&mut gaps).for_each(|((row, before), gap)| *gap = row - before - 1);
+            FlatPlan::new(*first, &gaps[..rest.len()]).put(out);
+        }
     }
 }
 
 /// How rows are coded in the flat shape.
-struct FlatPlan {
+struct FlatPlan<'a> {
     first: u64,
-    gaps: Vec<u64>,
+    gaps: &'a [u64],
     k: u32,
     bits: u64,
 }
 
-impl FlatPlan {
-    fn new<I>(rows: I) -> Self
-    where
-        I: Iterator<Item = u64>,
-    {
-        let mut rows = rows;
-        let first = rows.next().unwrap_or(0);
-        let mut before = first;
-        let gaps: Vec<u64> = rows.map(|row| row - std::mem::replace(&mut before, row) - 1).collect();
-        let (k, bits) = best_parameter(gaps.iter().copied());
+impl<'a> FlatPlan<'a> {
+    fn new(first: u64, gaps: &'a [u64]) -> Self {
+        let (k, bits) = best_parameter(gaps);
         Self { first, gaps, k, bits: bits + u64::from(PARAMETER_BITS + golomb_bits(first, FIRST_ROW_PARAMETER)) }
     }
 

@@ -5,6 +5,7 @@
 
 mod append;
 mod bits;
+mod chunk_writer;
 mod encode;
 mod row_set_ref;
 mod stored_chunk;

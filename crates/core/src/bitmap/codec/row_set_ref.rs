@@ -2,11 +2,11 @@
 
 use super::FIRST_ROW_PARAMETER;
 use super::bits::{BitReader, PARAMETER_BITS, ROW_BITS};
-use super::stored_chunk::StoredChunk;
+use super::stored_chunk::{OFFSET_BITS, StoredChunk};
 use super::varint::Reader;
 use crate::bitmap::kernels::{self, Kernels};
 use crate::bitmap::lowers::Lowers;
-use crate::bitmap::{BitmapError, Offsets, RowSet, RowSetBuilder, pair};
+use crate::bitmap::{BitmapError, OFFSETS, Offsets, RowSet, RowSetBuilder, pair};
 use std::cmp::Ordering;
 
 /// A stored set, borrowed. Making one reads the head alone; the methods read the chunks that they need, and find damage
@@ -73,7 +73,7 @@ impl<'a> RowSetRef<'a> {
     /// [`BitmapError::Corrupt`].
     pub fn to_set(&self) -> Result<RowSet, BitmapError> {
         match self.shape {
-            ShapeRef::One(row) => RowSet::from_sorted([row]),
+            ShapeRef::One(row) => Ok(RowSet::one((row >> OFFSET_BITS) as u32, (row % OFFSETS as u64) as u16)),
             ShapeRef::Flat(reader) => read_flat(self.count, &reader),
             ShapeRef::Chunked { chunks, reader } => {
                 let mut walk = Walk::new(chunks, reader);
@@ -141,7 +141,7 @@ fn end(reader: &Reader<'_>) -> Result<(), BitmapError> {
 fn read_flat(count: u64, reader: &Reader<'_>) -> Result<RowSet, BitmapError> {
     let damaged = reader.corrupt("rows do not follow from their codes");
     let codes = reader.rest();
-    let mut builder = RowSetBuilder::new();
+    let mut builder = RowSetBuilder::with_room(count as usize);
     if count > 0 {
         let mut bits = BitReader::new(codes);
         let k = bits.get(PARAMETER_BITS) as u32;

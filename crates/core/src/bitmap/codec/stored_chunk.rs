@@ -1,10 +1,10 @@
 //! One chunk's rows as stored in the chunked shape: a tag byte with the form and the step to its ordinal, then a payload whose
 //! length is known without reading it.
 
-use super::bits::{BitReader, BitWriter, PARAMETER_BITS, best_parameter};
+use super::bits::{BitReader, PARAMETER_BITS};
 use super::varint::{Reader, put_varint};
 use crate::bitmap::lowers::Lowers;
-use crate::bitmap::{BLOCK_WORDS, BitmapError, Block, Form, LIST_MAX, OFFSETS, Offsets, RUNS_MAX, Run};
+use crate::bitmap::{BLOCK_WORDS, BitmapError, Block, LIST_MAX, OFFSETS, RUNS_MAX, Run};
 
 /// The form of a payload: the low 3 bits of the tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,15 +29,18 @@ const FORM_BITS: u32 = 3;
 /// Steps below this lie in the tag; larger ones in a number after it.
 const STEP_IN_TAG: u64 = 31;
 
-const OFFSET_BITS: u32 = crate::address::CHUNK_ROWS_BITS;
+pub(super) const OFFSET_BITS: u32 = crate::address::CHUNK_ROWS_BITS;
 
-const BLOCK_BYTES: usize = OFFSETS / 8;
+pub(super) const BLOCK_BYTES: usize = OFFSETS / 8;
+
+/// Bytes before the stream of a list or of runs: how many items, how long.
+const ITEMS_HEAD: usize = 2;
 
 /// Items of a list or of runs: one byte holds the number less 2.
-const ITEMS_MAX: usize = 257;
+pub(super) const ITEMS_MAX: usize = 257;
 
 /// Bytes of codes at most, past which a block is stored: it is read some ten times quicker, so codes must save a fifth.
-const CODES_BYTES_MAX: usize = BLOCK_BYTES * 4 / 5;
+pub(super) const CODES_BYTES_MAX: usize = BLOCK_BYTES * 4 / 5;
 
 /// A chunk that was found but not read.
 #[derive(Clone, Copy, Debug)]
@@ -49,122 +52,18 @@ pub(super) struct StoredChunk<'a> {
     payload: &'a [u8],
     /// Tag to end, but for the step to the ordinal: what a merge copies.
     body: &'a [u8],
+    /// The body and all that follows it.
+    tail: &'a [u8],
     /// Where the body begins within the set's bytes.
     at: usize,
 }
 
 /// Writes the tag of a chunk `step` ordinals past the one that would come next.
-fn put_tag(form: u8, step: u64, out: &mut Vec<u8>) {
-    out.push(form | (step.min(STEP_IN_TAG) as u8) << FORM_BITS);
+pub(super) fn put_tag(form: StoredForm, step: u64, out: &mut Vec<u8>) {
+    out.push(form as u8 | (step.min(STEP_IN_TAG) as u8) << FORM_BITS);
     if step >= STEP_IN_TAG {
         put_varint(out, step - STEP_IN_TAG);
     }
-}
-
-/// Writes a chunk whose ordinal is `step` past the one that would come next.
-pub(super) fn put_chunk(offsets: Offsets<'_>, step: u64, out: &mut Vec<u8>) {
-    let span = offsets.span();
-    if span.len() == offsets.count() {
-        match span {
-            Run { start, last } if start == last => {
-                put_tag(StoredForm::One as u8, step, out);
-                out.extend(start.to_le_bytes());
-            }
-            Run { start: 0, last } if usize::from(last) == OFFSETS - 1 => put_tag(StoredForm::Full as u8, step, out),
-            Run { start, last } => {
-                put_tag(StoredForm::Run as u8, step, out);
-                out.extend(&(u32::from(start) | u32::from(last) << OFFSET_BITS).to_le_bytes()[..3]);
-            }
-        }
-        return;
-    }
-    let block;
-    let runs: &mut dyn Iterator<Item = Run> = match offsets.form() {
-        Form::Runs(runs) => &mut runs.iter().copied(),
-        _ => {
-            block = offsets.to_block();
-            &mut block.runs()
-        }
-    };
-    let runs: Vec<Run> = runs.collect();
-    let as_list = (offsets.count() as usize <= ITEMS_MAX).then(|| ListPlan::new(offsets));
-    let as_runs = (runs.len() <= ITEMS_MAX).then(|| RunsPlan::new(&runs));
-    let list_bytes = as_list.as_ref().map_or(usize::MAX, |plan| plan.bytes);
-    let runs_bytes = as_runs.as_ref().map_or(usize::MAX, |plan| plan.bytes);
-    match (as_list, as_runs) {
-        (Some(plan), _) if list_bytes <= runs_bytes && list_bytes <= CODES_BYTES_MAX => {
-            put_tag(StoredForm::List as u8, step, out);
-            plan.put(offsets, out);
-        }
-        (_, Some(plan)) if runs_bytes <= CODES_BYTES_MAX => {
-            put_tag(StoredForm::Runs as u8, step, out);
-            plan.put(&runs, out);
-        }
-        _ => {
-            put_tag(StoredForm::Block as u8, step, out);
-            offsets.to_block().0.iter().for_each(|word| out.extend(word.to_le_bytes()));
-        }
-    }
-}
-
-/// How a list is coded: its parameter, and the bytes of its codes.
-struct ListPlan {
-    k: u32,
-    bytes: usize,
-}
-
-impl ListPlan {
-    fn new(offsets: Offsets<'_>) -> Self {
-        let (k, bits) = best_parameter(list_gaps(offsets));
-        Self { k, bytes: (u64::from(PARAMETER_BITS + OFFSET_BITS) + bits).div_ceil(8) as usize }
-    }
-
-    fn put(&self, offsets: Offsets<'_>, out: &mut Vec<u8>) {
-        out.extend([(offsets.count() - 2) as u8, self.bytes as u8]);
-        let mut bits = BitWriter::new(out);
-        bits.put(u64::from(self.k), PARAMETER_BITS);
-        bits.put(u64::from(offsets.span().start), OFFSET_BITS);
-        list_gaps(offsets).for_each(|gap| bits.put_golomb(gap, self.k));
-        bits.finish();
-    }
-}
-
-fn list_gaps(offsets: Offsets<'_>) -> impl Iterator<Item = u64> + Clone {
-    offsets.iter().zip(offsets.iter().skip(1)).map(|(before, offset)| u64::from(offset - before - 1))
-}
-
-/// How runs are coded: the parameters of lengths and of gaps, and the bytes of their codes.
-struct RunsPlan {
-    k_lengths: u32,
-    k_gaps: u32,
-    bytes: usize,
-}
-
-impl RunsPlan {
-    fn new(runs: &[Run]) -> Self {
-        let (k_lengths, lengths) = best_parameter(runs.iter().map(|run| u64::from(run.len() - 1)));
-        let (k_gaps, gaps) = best_parameter(run_gaps(runs));
-        Self { k_lengths, k_gaps, bytes: (u64::from(2 * PARAMETER_BITS + OFFSET_BITS) + lengths + gaps).div_ceil(8) as usize }
-    }
-
-    fn put(&self, runs: &[Run], out: &mut Vec<u8>) {
-        out.extend([(runs.len() - 2) as u8, self.bytes as u8]);
-        let mut bits = BitWriter::new(out);
-        bits.put(u64::from(self.k_lengths), PARAMETER_BITS);
-        bits.put(u64::from(self.k_gaps), PARAMETER_BITS);
-        bits.put(u64::from(runs[0].start), OFFSET_BITS);
-        bits.put_golomb(u64::from(runs[0].len() - 1), self.k_lengths);
-        for (gap, run) in run_gaps(runs).zip(&runs[1..]) {
-            bits.put_golomb(gap, self.k_gaps);
-            bits.put_golomb(u64::from(run.len() - 1), self.k_lengths);
-        }
-        bits.finish();
-    }
-}
-
-/// Runs are apart by one offset at least.
-fn run_gaps(runs: &[Run]) -> impl Iterator<Item = u64> + Clone + '_ {
-    runs.windows(2).map(|pair| u64::from(pair[1].start - pair[0].last - 2))
 }
 
 impl<'a> StoredChunk<'a> {
@@ -180,7 +79,7 @@ impl<'a> StoredChunk<'a> {
             .and_then(|ordinal| u32::try_from(ordinal).ok())
             .ok_or_else(|| reader.corrupt("a chunk ordinal has more than 32 bits"))?;
         *next = u64::from(ordinal) + 1;
-        let body = reader.rest();
+        let tail = reader.rest();
         let from = reader.at();
         let (form, items, length) = match tag & ((1 << FORM_BITS) - 1) {
             0 => (StoredForm::Full, 0, 0),
@@ -195,12 +94,12 @@ impl<'a> StoredChunk<'a> {
             _ => return Err(reader.corrupt("a chunk has an unknown form")),
         };
         let payload = reader.take(length)?;
-        Ok(Self { ordinal, form, items, payload, body: &body[..reader.at() - from], at: from })
+        Ok(Self { ordinal, form, items, payload, body: &tail[..reader.at() - from], tail, at: from })
     }
 
     /// Writes the chunk again, `step` past the ordinal that would come next, without reading its payload.
     pub(super) fn copy(&self, step: u64, out: &mut Vec<u8>) {
-        put_tag(self.form as u8, step, out);
+        put_tag(self.form, step, out);
         out.extend_from_slice(self.body);
     }
 
@@ -246,58 +145,69 @@ impl<'a> StoredChunk<'a> {
         Some(true)
     }
 
+    /// The stream of a list or of runs, and its length.
+    fn stream(&self) -> (BitReader<'a>, usize) {
+        (BitReader::new(&self.tail[ITEMS_HEAD..]), self.payload.len())
+    }
+
     fn read_list(&self, out: &mut Lowers) -> Option<bool> {
-        let mut offsets = [0_u16; ITEMS_MAX];
-        let offsets = &mut offsets[..self.items];
-        let mut bits = BitReader::new(self.payload);
+        let (mut bits, length) = self.stream();
         let k = bits.get(PARAMETER_BITS) as u32;
         let mut offset = bits.get(OFFSET_BITS);
-        offsets[0] = offset as u16;
-        for slot in &mut offsets[1..] {
-            // Cannot overflow: a code has ROW_BITS bits at most, and there are 256.
-            offset += bits.get_golomb(k)? + 1;
-            *slot = offset as u16;
-        }
-        if offset >= OFFSETS as u64 || bits.end()? != self.payload.len() {
-            return None;
-        }
-        Some(if offsets.len() <= LIST_MAX {
-            out.push_list_with(offsets.len(), |out| {
-                out.copy_from_slice(offsets);
-                out.len()
+        // Writes the offsets; 0 when one of them or the stream's end is wrong.
+        let mut read = |take: &mut dyn FnMut(u16)| {
+            take(offset as u16);
+            for _ in 1..self.items {
+                let Some(gap) = bits.get_golomb(k) else { return 0 };
+                offset += gap + 1;
+                if offset >= OFFSETS as u64 {
+                    return 0;
+                }
+                take(offset as u16);
+            }
+            if bits.end() == Some(length) { self.items } else { 0 }
+        };
+        Some(if self.items <= LIST_MAX {
+            out.push_list_with(self.items, |out| {
+                let mut slots = out.iter_mut();
+                read(&mut |offset| {
+                    if let Some(slot) = slots.next() {
+                        *slot = offset;
+                    }
+                })
             })
         } else {
-            out.push_block_with(|out| {
-                offsets.iter().for_each(|offset| out.insert(*offset));
-                offsets.len() as u32
-            })
+            out.push_block_with(|out| read(&mut |offset| out.insert(offset)) as u32)
         })
     }
 
     fn read_runs(&self, out: &mut Lowers) -> Option<bool> {
-        let mut runs = [Run { start: 0, last: 0 }; ITEMS_MAX];
-        let runs = &mut runs[..self.items];
-        let mut bits = BitReader::new(self.payload);
+        let (mut bits, length) = self.stream();
         let (k_lengths, k_gaps) = (bits.get(PARAMETER_BITS) as u32, bits.get(PARAMETER_BITS) as u32);
         let mut start = bits.get(OFFSET_BITS);
-        let mut last = start + bits.get_golomb(k_lengths)?;
-        runs[0] = Run { start: start as u16, last: last as u16 };
-        for slot in &mut runs[1..] {
-            start = last + bits.get_golomb(k_gaps)? + 2;
-            last = start + bits.get_golomb(k_lengths)?;
-            *slot = Run { start: start as u16, last: last as u16 };
-        }
-        if last >= OFFSETS as u64 || bits.end()? != self.payload.len() {
-            return None;
-        }
-        Some(if runs.len() < RUNS_MAX {
-            out.push_runs_with(|out| out.extend_from_slice(runs))
+        let mut read = |take: &mut dyn FnMut(Run)| {
+            for index in 0..self.items {
+                let last = start + bits.get_golomb(k_lengths)?;
+                if last >= OFFSETS as u64 {
+                    return None;
+                }
+                take(Run { start: start as u16, last: last as u16 });
+                if index + 1 < self.items {
+                    start = last + bits.get_golomb(k_gaps)? + 2;
+                }
+            }
+            (bits.end() == Some(length)).then_some(())
+        };
+        let mut whole = None;
+        let added = if self.items < RUNS_MAX {
+            out.push_runs_with(|out| whole = read(&mut |run| out.push(run)))
         } else {
             out.push_block_with(|out| {
-                runs.iter().for_each(|run| out.insert_run(*run));
+                whole = read(&mut |run| out.insert_run(run));
                 out.count()
             })
-        })
+        };
+        whole.map(|()| added)
     }
 }
 
