@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: the rules of the repository that no other tool checks. Each rule is a function from the tree to what is wrong with it.
 
 mod dependencies;
+mod invariants;
 mod licences;
 mod links;
 mod manifests;
@@ -89,6 +90,7 @@ const RULES: &[(&str, Rule)] = &[
     ("text", text::check),
     ("rust", rust::check),
     ("links", links::check),
+    ("invariants", invariants::check),
     ("manifests", manifests::check),
     ("dependencies", dependencies::check),
     ("licences", licences::check),

@@ -165,7 +165,8 @@ fn no_flipped_byte_and_no_cut_makes_it_panic() {
     for name in ["rows_snappy.parquet", "rows_zstd.parquet", "int96.parquet"] {
         let bytes = std::fs::read(golden(name)).unwrap();
         let options = ImportOptions { namespace: "n".into(), ..ImportOptions::default() };
-        for at in 0..bytes.len() {
+        // All of the footer, where the structure is, and every third byte of the pages.
+        for at in (0..bytes.len()).filter(|at| *at > bytes.len() * 2 / 3 || at % 3 == 0) {
             let mut broken = bytes.clone();
             broken[at] ^= 0xff;
             errors += usize::from(read_all(stream(&broken), &options).is_err());
