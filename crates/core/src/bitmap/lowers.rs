@@ -39,6 +39,7 @@ pub(super) struct Lowers {
 const NO_RUN: Run = Run { start: 0, last: 0 };
 
 impl Lowers {
+    #[inline]
     pub(super) fn get(&self, index: usize) -> Offsets<'_> {
         let head = &self.heads[index];
         let form = match head.kind {
@@ -70,6 +71,12 @@ impl Lowers {
         self.blocks.clear();
     }
 
+    /// How many rows the containers from `index` on hold.
+    pub(super) fn count_from(&self, index: usize) -> u64 {
+        self.heads[index..].iter().map(|head| u64::from(head.count)).sum()
+    }
+
+    #[inline]
     fn head(&mut self, kind: Kind, count: u32, inline: Run, at: usize) -> bool {
         self.heads.push(Head { kind, count: count as u16, inline, at });
         true
@@ -153,6 +160,7 @@ impl Lowers {
     /// Lets `fill` write up to `room` offsets, ascending, and adds what it wrote. False when it wrote none.
     ///
     /// `room` must be [`LIST_MAX`] at most, but for slack that `fill` may scribble on.
+    #[inline]
     pub(super) fn push_list_with<F>(&mut self, room: usize, fill: F) -> bool
     where
         F: FnOnce(&mut [u16]) -> usize,
@@ -213,6 +221,7 @@ impl Lowers {
     }
 
     /// Lets `fill` write a block over an empty one and say how many bits it has, and adds it as a block, list or run. False when it is empty.
+    #[inline]
     pub(super) fn push_block_with<F>(&mut self, fill: F) -> bool
     where
         F: FnOnce(&mut Block) -> u32,

@@ -37,9 +37,9 @@ pub enum Form<'a> {
     Block(&'a Block),
 }
 
-/// Offsets in a list at most: half of where a list (2 bytes an offset) gets as large as a block, because a block's
-/// operations take some 10 ns whatever it holds, and a list's grow with it.
-pub const LIST_MAX: usize = 64;
+/// Offsets in a list at most: those of one AVX-512 register. A list gets as large as a block at 128, but a block's operations
+/// take some 10 ns whatever it holds, and a list's grow with it.
+pub const LIST_MAX: usize = 32;
 
 /// Runs in a run list at most: where it (4 bytes a run) gets as large as a block.
 pub const RUNS_MAX: usize = std::mem::size_of::<Block>() / std::mem::size_of::<Run>();

@@ -2,8 +2,9 @@
 
 use super::RowSet;
 use super::kernels::{self, Kernels};
+use super::lowers::Lowers;
 use super::pair;
-use super::upper::{Page, walk};
+use super::upper::{Page, PageBuilder, walk};
 use std::cmp::Ordering;
 
 /// A page of either set, or both pages of one number.
@@ -44,17 +45,13 @@ impl RowSet {
         let mut out = Self::default();
         for step in steps(&self.upper.pages, &other.upper.pages) {
             let Step::Both(a, b) = step else { continue };
-            walk(
-                a,
-                b,
-                |x, y| x & y,
-                |ordinal, a, b| {
+            out.add_page(a.number, |lowers, page| {
+                let choose = |x, y| x & y;
+                walk(a, b, choose, |bit, a, b| {
                     let (Some(a), Some(b)) = (a, b) else { return };
-                    if pair::and(kernels, self.lowers.get(a), other.lowers.get(b), &mut out.lowers) {
-                        out.note(ordinal);
-                    }
-                },
-            );
+                    page.enter(bit, pair::and(kernels, self.lowers.get(a), other.lowers.get(b), lowers));
+                });
+            });
         }
         out
     }
@@ -71,20 +68,18 @@ impl RowSet {
             match step {
                 Step::Left(page) => out.copy_page(self, page),
                 Step::Right(page) => out.copy_page(other, page),
-                Step::Both(a, b) => walk(
-                    a,
-                    b,
-                    |x, y| x | y,
-                    |ordinal, a, b| {
+                Step::Both(a, b) => out.add_page(a.number, |lowers, page| {
+                    let choose = |x, y| x | y;
+                    walk(a, b, choose, |bit, a, b| {
                         match (a, b) {
-                            (Some(a), Some(b)) => pair::or(kernels, self.lowers.get(a), other.lowers.get(b), &mut out.lowers),
-                            (Some(a), None) => out.lowers.push(self.lowers.get(a)),
-                            (None, Some(b)) => out.lowers.push(other.lowers.get(b)),
+                            (Some(a), Some(b)) => pair::or(kernels, self.lowers.get(a), other.lowers.get(b), lowers),
+                            (Some(a), None) => lowers.push(self.lowers.get(a)),
+                            (None, Some(b)) => lowers.push(other.lowers.get(b)),
                             (None, None) => return,
                         }
-                        out.note(ordinal);
-                    },
-                ),
+                        page.enter(bit, true);
+                    });
+                }),
             }
         }
         out
@@ -102,28 +97,35 @@ impl RowSet {
             match step {
                 Step::Left(page) => out.copy_page(self, page),
                 Step::Right(_) => {}
-                Step::Both(a, b) => walk(
-                    a,
-                    b,
-                    |x, _| x,
-                    |ordinal, a, b| {
+                Step::Both(a, b) => out.add_page(a.number, |lowers, page| {
+                    let choose = |x, _| x;
+                    walk(a, b, choose, |bit, a, b| {
                         let Some(a) = a else { return };
                         let a = self.lowers.get(a);
                         let added = match b {
-                            Some(b) => pair::and_not(kernels, a, other.lowers.get(b), &mut out.lowers),
+                            Some(b) => pair::and_not(kernels, a, other.lowers.get(b), lowers),
                             None => {
-                                out.lowers.push(a);
+                                lowers.push(a);
                                 true
                             }
                         };
-                        if added {
-                            out.note(ordinal);
-                        }
-                    },
-                ),
+                        page.enter(bit, added);
+                    });
+                }),
             }
         }
         out
+    }
+
+    /// Lets `fill` add one page's containers and enter their ordinals. Pages must be added in ascending order.
+    fn add_page<F>(&mut self, number: u32, fill: F)
+    where
+        F: FnOnce(&mut Lowers, &mut PageBuilder),
+    {
+        let mut page = PageBuilder::new(number, self.lowers.heads.len());
+        fill(&mut self.lowers, &mut page);
+        self.count += self.lowers.count_from(page.rank());
+        self.upper.pages.extend(page.finish());
     }
 
     /// The rows of `universe` that are not in this set.
@@ -133,16 +135,10 @@ impl RowSet {
     }
 
     fn copy_page(&mut self, source: &Self, page: &Page) {
-        walk(
-            page,
-            page,
-            |x, _| x,
-            |ordinal, index, _| {
-                let Some(index) = index else { return };
-                self.lowers.push(source.lowers.get(index));
-                self.note(ordinal);
-            },
-        );
+        let rank = self.lowers.heads.len();
+        (page.rank..page.rank + page.len()).for_each(|index| self.lowers.push(source.lowers.get(index)));
+        self.count += self.lowers.count_from(rank);
+        self.upper.pages.push(Page { rank, ..*page });
     }
 
     /// How many rows are in both sets, without making the set. Chunks that only one side has are never opened.

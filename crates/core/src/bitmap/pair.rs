@@ -7,6 +7,7 @@ use super::lowers::Lowers;
 use super::{Block, Form, LIST_MAX, Offsets, RUNS_MAX, Run};
 
 /// How many rows are in both.
+#[inline]
 pub(super) fn and_count(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>) -> u32 {
     match (a.form, b.form) {
         (Form::List(a), Form::List(b)) => kernels.list_and_count(a, b),
@@ -25,6 +26,7 @@ pub(super) fn and_count(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>) -> u3
 }
 
 /// Rows in both. False when there are none, and then nothing was added.
+#[inline]
 pub(super) fn and(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lowers) -> bool {
     match (a.form, b.form) {
         (Form::List(a), Form::List(b)) => out.push_list_with(a.len().min(b.len()) + LIST_SLACK, |out| kernels.list_and(a, b, out)),
@@ -44,6 +46,7 @@ pub(super) fn and(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut L
 }
 
 /// Rows in either.
+#[inline]
 pub(super) fn or(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lowers) {
     match (a.form, b.form) {
         (Form::Block(x), Form::Block(y)) => {
@@ -72,9 +75,10 @@ pub(super) fn or(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lo
 }
 
 /// Rows of `a` that are not in `b`. False when there are none, and then nothing was added.
+#[inline]
 pub(super) fn and_not(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lowers) -> bool {
     match (a.form, b.form) {
-        (Form::List(a), Form::List(b)) => out.push_list_with(a.len(), |out| subtract_lists(a, b, out)),
+        (Form::List(a), Form::List(b)) => out.push_list_with(a.len() + LIST_SLACK, |out| kernels.list_and_not(a, b, out)),
         (Form::List(list), Form::Runs(runs)) => filter_by_runs(list, runs, false, out),
         (Form::List(list), Form::Block(block)) => filter(list, out, |offset| !block.contains(offset)),
         (Form::Runs(a), Form::Runs(b)) if a.len() + b.len() < RUNS_MAX => out.push_runs_with(|out| subtract(a, b.iter().copied(), out)),
@@ -165,20 +169,6 @@ fn merge(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
         count += rest.len();
     }
     count
-}
-
-fn subtract_lists(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
-    let (mut i, mut j, mut count) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        let (x, y) = (a[i], b[j]);
-        out[count] = x;
-        count += usize::from(x < y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    let rest = &a[i..];
-    out[count..count + rest.len()].copy_from_slice(rest);
-    count + rest.len()
 }
 
 /// Calls `take` with every run of the intersection, ascending.

@@ -14,6 +14,13 @@ pub(super) struct Page {
     pub(super) bits: [u64; PAGE_WORDS],
 }
 
+impl Page {
+    /// How many ordinals are present.
+    pub(super) fn len(&self) -> usize {
+        self.bits.iter().map(|word| word.count_ones() as usize).sum()
+    }
+}
+
 /// Present ordinals in pages, ascending; absent pages cost nothing, so a damaged ordinal cannot make a large upper level.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct Upper {
@@ -67,8 +74,9 @@ pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Walks the ordinals of two pages of one number that `choose` keeps, ascending: the ordinal and, where present, the
-/// index of each side's container.
+/// Walks the ordinals of two pages of one number that `choose` keeps, ascending: the ordinal's bit within the page and, where
+/// present, the index of each side's container.
+#[inline]
 pub(super) fn walk<C, F>(a: &Page, b: &Page, choose: C, mut take: F)
 where
     C: Fn(u64, u64) -> u64,
@@ -78,13 +86,43 @@ where
     let (mut rank_a, mut rank_b) = (a.rank, b.rank);
     for word in 0..PAGE_WORDS {
         let (x, y) = (a.bits[word], b.bits[word]);
-        let first = a.number * PAGE_ORDINALS + word as u32 * 64;
         for bit in ones(choose(x, y)) {
             let below = (1_u64 << bit) - 1;
             let at = |bits: u64, rank: usize| (bits >> bit & 1 == 1).then(|| rank + (bits & below).count_ones() as usize);
-            take(first + bit, at(x, rank_a), at(y, rank_b));
+            take(word as u32 * 64 + bit, at(x, rank_a), at(y, rank_b));
         }
         rank_a += x.count_ones() as usize;
         rank_b += y.count_ones() as usize;
+    }
+}
+
+/// Gathers the ordinals of one page while their containers are added.
+pub(super) struct PageBuilder {
+    number: u32,
+    rank: usize,
+    bits: [u64; PAGE_WORDS],
+}
+
+impl PageBuilder {
+    /// A page whose first container will be number `rank`.
+    pub(super) fn new(number: u32, rank: usize) -> Self {
+        Self { number, rank, bits: [0; PAGE_WORDS] }
+    }
+
+    /// Enters the ordinal at `bit`, when `present`.
+    #[inline]
+    pub(super) fn enter(&mut self, bit: u32, present: bool) {
+        self.bits[bit as usize / 64] |= u64::from(present) << (bit % 64);
+    }
+
+    /// Where the page's first container lies.
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The page, if it has an ordinal.
+    pub(super) fn finish(self) -> Option<Page> {
+        let Self { number, rank, bits } = self;
+        (bits != [0; PAGE_WORDS]).then_some(Page { number, rank, bits })
     }
 }

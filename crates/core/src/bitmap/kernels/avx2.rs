@@ -3,7 +3,7 @@
 use super::{Block, Kernels, LIST_MAX, Level};
 use std::arch::x86_64::*;
 
-pub(super) static KERNELS: Kernels = Kernels { level: Level::Avx2, and, or, and_not, count, and_count, list_and, list_and_count };
+pub(super) static KERNELS: Kernels = Kernels { level: Level::Avx2, and, or, and_not, count, and_count, list_and, list_and_not, list_and_count };
 
 const LANES: usize = 8;
 
@@ -116,6 +116,21 @@ fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
     for offset in short {
         out[count] = *offset;
         count += usize::from(holds(&lanes, used, *offset));
+    }
+    count
+}
+
+#[target_feature(enable = "avx2")]
+fn list_and_not(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+    if b.len() > LIST_MAX {
+        return super::scalar::list_and_not(a, b, out);
+    }
+    let lanes = load_list(b);
+    let used = b.len().div_ceil(16);
+    let mut count = 0;
+    for offset in a {
+        out[count] = *offset;
+        count += usize::from(!holds(&lanes, used, *offset));
     }
     count
 }

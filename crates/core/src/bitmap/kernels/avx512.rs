@@ -1,11 +1,9 @@
-//! Kernels for AVX-512: a block is four registers, a list is two. Two tables: with F and BW alone, and with VPOPCNTDQ and VBMI2.
+//! Kernels for AVX-512: a block is four registers, a list is one. Two tables: with F and BW alone, and with VPOPCNTDQ and VBMI2.
 
 use super::{Block, Kernels, LIST_MAX, Level};
 use std::arch::x86_64::*;
 
 const LANES: usize = 4;
-
-const LIST_LANES: usize = LIST_MAX / 32;
 
 #[target_feature(enable = "avx512f")]
 fn load(block: &Block, lane: usize) -> __m512i {
@@ -21,66 +19,72 @@ fn store(block: &mut Block, lane: usize, value: __m512i) {
     unsafe { _mm512_store_si512(block.0.as_mut_ptr().cast::<__m512i>().add(lane), value) }
 }
 
-/// Up to 32 offsets from `list`, from `lane * 32` on; what is left holds `u16::MAX`, which is no offset.
+/// A list that fits one register; what is left holds `u16::MAX`, which is no offset.
 #[target_feature(enable = "avx512f,avx512bw")]
-fn load_list(list: &[u16], lane: usize) -> __m512i {
-    let rest = list.get(lane * 32..).unwrap_or_default();
-    // SAFETY: the mask keeps the load within `rest`; masked lanes are not touched, and the load needs no alignment.
-    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), low_mask(rest.len()), rest.as_ptr().cast()) }
+fn load_list(list: &[u16]) -> __m512i {
+    debug_assert!(list.len() <= LIST_MAX);
+    // SAFETY: the mask keeps the load within `list`; masked lanes are not touched, and the load needs no alignment.
+    unsafe { _mm512_mask_loadu_epi16(_mm512_set1_epi16(-1), low_mask(list.len()), list.as_ptr().cast()) }
 }
 
+/// The low `count` bits, 32 at most.
 const fn low_mask(count: usize) -> u32 {
-    if count >= 32 { u32::MAX } else { (1 << count) - 1 }
+    ((1_u64 << count) - 1) as u32
 }
 
 /// Where the offsets of `long` are that `short` holds too.
 ///
-/// Compares each offset of the shorter list with the whole longer one: no step depends on the data.
+/// Compares each offset of one list with the whole other one: no step depends on the data.
 #[target_feature(enable = "avx512f,avx512bw")]
-fn matches(short: &[u16], long: &[__m512i; LIST_LANES], used: usize) -> [u32; LIST_LANES] {
-    let mut hits = [0; LIST_LANES];
-    if used <= 1 {
-        for offset in short {
-            hits[0] |= _mm512_cmpeq_epi16_mask(long[0], _mm512_set1_epi16(*offset as i16));
-        }
-    } else {
-        for offset in short {
-            let wanted = _mm512_set1_epi16(*offset as i16);
-            for (hit, lane) in hits.iter_mut().zip(long) {
-                *hit |= _mm512_cmpeq_epi16_mask(*lane, wanted);
-            }
-        }
+fn matches(short: &[u16], long: __m512i) -> u32 {
+    // Two sums, so that one need not wait for the other.
+    let (pairs, odd) = short.as_chunks::<2>();
+    let mut hits = odd.iter().fold(0, |hits, offset| hits | _mm512_cmpeq_epi16_mask(long, _mm512_set1_epi16(*offset as i16)));
+    let mut more = 0;
+    for [a, b] in pairs {
+        hits |= _mm512_cmpeq_epi16_mask(long, _mm512_set1_epi16(*a as i16));
+        more |= _mm512_cmpeq_epi16_mask(long, _mm512_set1_epi16(*b as i16));
     }
-    hits
-}
-
-/// The shorter list, and the longer one in registers; none when it is too long for them.
-#[target_feature(enable = "avx512f,avx512bw")]
-fn arrange<'a>(a: &'a [u16], b: &'a [u16]) -> Option<(&'a [u16], [__m512i; LIST_LANES], usize)> {
-    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if long.len() > LIST_MAX {
-        return None;
-    }
-    let mut lanes = [_mm512_set1_epi16(-1); LIST_LANES];
-    let used = long.len().div_ceil(32);
-    for (at, lane) in lanes.iter_mut().enumerate().take(used) {
-        *lane = load_list(long, at);
-    }
-    Some((short, lanes, used))
+    hits | more
 }
 
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
 fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
-    match arrange(a, b) {
-        Some((short, lanes, used)) => matches(short, &lanes, used).iter().map(|hits| hits.count_ones()).sum(),
-        None => super::scalar::list_and_count(a, b),
+    let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    if long.len() > LIST_MAX {
+        return super::scalar::list_and_count(a, b);
     }
+    matches(short, load_list(long)).count_ones()
+}
+
+macro_rules! lists {
+    ($features:literal, $pack:ident) => {
+        #[target_feature(enable = $features)]
+        pub(super) fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+            let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+            if long.len() > LIST_MAX {
+                return scalar::list_and(a, b, out);
+            }
+            let lane = load_list(long);
+            $pack(long, lane, matches(short, lane), out)
+        }
+
+        #[target_feature(enable = $features)]
+        pub(super) fn list_and_not(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+            if a.len() > LIST_MAX {
+                return scalar::list_and_not(a, b, out);
+            }
+            let lane = load_list(a);
+            $pack(a, lane, low_mask(a.len()) & !matches(b, lane), out)
+        }
+    };
 }
 
 macro_rules! blocks {
     ($features:literal, $counts:ident, $sum:ident) => {
-        use super::{LANES, load, store};
-        use crate::bitmap::Block;
+        use super::{LANES, load, load_list, low_mask, matches, store};
+        use crate::bitmap::kernels::scalar;
+        use crate::bitmap::{Block, LIST_MAX};
         use std::arch::x86_64::*;
 
         macro_rules! combine {
@@ -143,17 +147,15 @@ pub(super) mod plain {
         _mm512_reduce_add_epi64(_mm512_sad_epu8(counts, _mm512_setzero_si512())) as u32
     }
 
-    #[target_feature(enable = "avx512f,avx512bw")]
-    pub(super) fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
-        let Some((short, lanes, used)) = super::arrange(a, b) else { return super::super::scalar::list_and(a, b, out) };
-        let long = if a.len() <= b.len() { b } else { a };
+    lists!("avx512f,avx512bw", pack);
+
+    /// Writes the offsets of `list` at the set bits of `keep`.
+    fn pack(list: &[u16], _lane: __m512i, mut keep: u32, out: &mut [u16]) -> usize {
         let mut count = 0;
-        for (first, mut hits) in (0..).step_by(32).zip(super::matches(short, &lanes, used)) {
-            while hits != 0 {
-                out[count] = long[first + hits.trailing_zeros() as usize];
-                count += 1;
-                hits &= hits - 1;
-            }
+        while keep != 0 {
+            out[count] = list[keep.trailing_zeros() as usize];
+            count += 1;
+            keep &= keep - 1;
         }
         count
     }
@@ -173,17 +175,15 @@ pub(super) mod popcnt {
         _mm512_reduce_add_epi64(counts) as u32
     }
 
+    lists!("avx512f,avx512bw,avx512vbmi2,popcnt", pack);
+
+    /// Writes the offsets of `lane` at the set bits of `keep`.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub(super) fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
-        let Some((short, lanes, used)) = super::arrange(a, b) else { return super::super::scalar::list_and(a, b, out) };
-        let mut count = 0;
-        for (hits, lane) in super::matches(short, &lanes, used).into_iter().zip(lanes) {
-            let found = hits.count_ones() as usize;
-            let room = &mut out[count..count + found];
-            // SAFETY: the mask keeps the store within `room`; masked lanes are not touched, and the store needs no alignment.
-            unsafe { _mm512_mask_storeu_epi16(room.as_mut_ptr().cast(), super::low_mask(found), _mm512_maskz_compress_epi16(hits, lane)) };
-            count += found;
-        }
+    fn pack(_list: &[u16], lane: __m512i, keep: u32, out: &mut [u16]) -> usize {
+        let count = keep.count_ones() as usize;
+        let room = &mut out[..count];
+        // SAFETY: the mask keeps the store within `room`; masked lanes are not touched, and the store needs no alignment.
+        unsafe { _mm512_mask_storeu_epi16(room.as_mut_ptr().cast(), low_mask(count), _mm512_maskz_compress_epi16(keep, lane)) };
         count
     }
 }
@@ -196,6 +196,7 @@ pub(super) static KERNELS: Kernels = Kernels {
     count: plain::count,
     and_count: plain::and_count,
     list_and: plain::list_and,
+    list_and_not: plain::list_and_not,
     list_and_count,
 };
 
@@ -207,8 +208,9 @@ pub(super) static KERNELS_POPCNT: Kernels = Kernels {
     count: popcnt::count,
     and_count: popcnt::and_count,
     list_and: popcnt::list_and,
+    list_and_not: popcnt::list_and_not,
     list_and_count,
 };
 
 // Every list of a set fits the registers.
-const _: () = assert!(LIST_LANES * 32 == LIST_MAX && size_of::<Block>() == LANES * 64);
+const _: () = assert!(size_of::<[u16; LIST_MAX]>() == 64 && size_of::<Block>() == LANES * 64);

@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_meet_alike_at_every_level(a in chunk(), b in chunk(), cut_a in 0..200_usize, cut_b in 0..200_usize) {
+    fn lists_meet_alike_at_every_level(a in chunk(), b in chunk(), cut_a in 0..80_usize, cut_b in 0..80_usize) {
         let x: Vec<u16> = a.into_iter().take(cut_a).collect();
         let y: Vec<u16> = b.into_iter().take(cut_b).collect();
         let expected: Vec<u16> = x.iter().copied().filter(|offset| y.contains(offset)).collect();
@@ -43,6 +43,10 @@ proptest! {
             let mut out = vec![0; x.len().min(y.len()) + LIST_SLACK];
             let count = kernels.list_and(&x, &y, &mut out);
             prop_assert_eq!(&out[..count], &expected, "list_and at {:?}", kernels.level());
+            let without: Vec<u16> = x.iter().copied().filter(|offset| !y.contains(offset)).collect();
+            let mut out = vec![0; x.len() + LIST_SLACK];
+            let count = kernels.list_and_not(&x, &y, &mut out);
+            prop_assert_eq!(&out[..count], &without, "list_and_not at {:?}", kernels.level());
             prop_assert_eq!(kernels.list_and_count(&x, &y), expected.len() as u32, "list_and_count at {:?}", kernels.level());
         }
     }

@@ -93,6 +93,7 @@ pub struct Kernels {
     count: unsafe fn(&Block) -> u32,
     and_count: unsafe fn(&Block, &Block) -> u32,
     list_and: unsafe fn(&[u16], &[u16], &mut [u16]) -> usize,
+    list_and_not: unsafe fn(&[u16], &[u16], &mut [u16]) -> usize,
     list_and_count: unsafe fn(&[u16], &[u16]) -> u32,
 }
 
@@ -190,6 +191,17 @@ impl Kernels {
         assert!(out.len() >= a.len().min(b.len()) + LIST_SLACK, "the result's room is too short");
         // SAFETY: as in `and`.
         unsafe { (self.list_and)(a, b, out) }
+    }
+
+    /// Writes the offsets of `a` that are not in `b` to `out`, ascending; how many that is.
+    ///
+    /// # Panics
+    /// When `out` is shorter than `a` and [`LIST_SLACK`].
+    #[inline]
+    pub fn list_and_not(&self, a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+        assert!(out.len() >= a.len() + LIST_SLACK, "the result's room is too short");
+        // SAFETY: as in `and`.
+        unsafe { (self.list_and_not)(a, b, out) }
     }
 
     /// How many offsets two ascending lists share.

@@ -2,7 +2,7 @@
 
 use super::{Block, Kernels, Level};
 
-pub(super) static KERNELS: Kernels = Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_count };
+pub(super) static KERNELS: Kernels = Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_not, list_and_count };
 
 fn combine<F>(a: &Block, b: &Block, out: &mut Block, word: F) -> u32
 where
@@ -47,6 +47,20 @@ pub(super) fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
         j += usize::from(y <= x);
     }
     count
+}
+
+pub(super) fn list_and_not(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        out[count] = x;
+        count += usize::from(x < y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    let rest = &a[i..];
+    out[count..count + rest.len()].copy_from_slice(rest);
+    count + rest.len()
 }
 
 pub(super) fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
