@@ -97,7 +97,7 @@ impl ColumnWriter {
         if is_dictionary {
             head |= WITH_DICTIONARY;
             put_varint(&mut streams.heads, self.distinct.len() as u64);
-            put_planes(&mut streams.planes, &self.ids, width_of(self.distinct.len() as u64 - 1));
+            put_planes(&mut streams.distinct, &self.ids, width_of(self.distinct.len() as u64 - 1));
             head |= put_values(shape, distinct, &mut self.numbers, streams);
         } else {
             head |= put_values(shape, values.iter().map(middle), &mut self.numbers, streams);

@@ -44,9 +44,9 @@ pub(super) fn get_column(
     if head & WITH_DICTIONARY != 0 {
         let distinct = readers.heads.varint_max(rows)?;
         let last = (distinct as u64).checked_sub(1).ok_or_else(|| readers.heads.corrupt("a dictionary without values"))?;
-        let ids = get_planes(&mut readers.planes, rows, width_of(last))?;
+        let ids = get_planes(&mut readers.distinct, rows, width_of(last))?;
         if ids.iter().any(|id| *id > last) {
-            return Err(readers.planes.corrupt("a number without a value"));
+            return Err(readers.distinct.corrupt("a number without a value"));
         }
         get_values(readers, layout, distinct, &affixes, cells.as_deref_mut())?;
         return Ok(CellColumn::dictionary(first, ids.into_iter().map(|id| id as u32).collect()));

@@ -1,6 +1,6 @@
 //! The meta block of a chunk: times, severities, flags and tags of its rows.
 
-use crate::columns::{get_tags, get_timestamps, put_tags, put_timestamps};
+use crate::columns::{get_tag_sets, get_timestamps, put_tag_sets, put_timestamps};
 use crate::compress::{BlockCompressor, BlockDecompressor};
 use crate::rows::{Rows, TagColumn};
 use crate::wire::{DecodeError, Reader};
@@ -30,9 +30,7 @@ pub(super) fn put_meta(rows: &Rows, compressor: &mut BlockCompressor, out: &mut 
     put_timestamps(&mut raw, &rows.timestamps_ns);
     put_u8s(&mut raw, &rows.severities);
     put_u8s(&mut raw, &rows.flags);
-    for column in [&rows.deployment, &rows.pod, &rows.container] {
-        put_tags(&mut raw, column);
-    }
+    put_tag_sets(&mut raw, [&rows.deployment, &rows.pod, &rows.container]);
     compressor.block(&raw, out);
     raw.len()
 }
@@ -40,16 +38,11 @@ pub(super) fn put_meta(rows: &Rows, compressor: &mut BlockCompressor, out: &mut 
 pub(super) fn get_meta(bytes: &[u8], rows: usize) -> Result<Meta, DecodeError> {
     let raw = BlockDecompressor::new().raw(BLOCK, bytes)?;
     let mut reader = Reader::new(BLOCK, &raw);
-    let meta = Meta {
-        timestamps_ns: get_timestamps(&mut reader, rows)?,
-        severities: get_u8s(&mut reader, rows)?,
-        flags: get_u8s(&mut reader, rows)?,
-        deployment: get_tags(&mut reader, rows)?,
-        pod: get_tags(&mut reader, rows)?,
-        container: get_tags(&mut reader, rows)?,
-    };
+    let timestamps_ns = get_timestamps(&mut reader, rows)?;
+    let (severities, flags) = (get_u8s(&mut reader, rows)?, get_u8s(&mut reader, rows)?);
+    let [deployment, pod, container] = get_tag_sets(&mut reader, rows)?;
     reader.end()?;
-    Ok(meta)
+    Ok(Meta { timestamps_ns, severities, flags, deployment, pod, container })
 }
 
 pub(super) fn get_meta_timestamps(bytes: &[u8], rows: usize) -> Result<Vec<i64>, DecodeError> {

@@ -100,7 +100,7 @@ proptest! {
         let mut compressor = crate::compress::BlockCompressor::new(1);
         let shared = patterns.finish(&mut compressor, &mut Vec::new());
         for (stream, index, byte) in edits {
-            let stream = streams.all_mut().into_iter().nth(stream % 6).expect("six streams");
+            let stream = streams.all_mut().into_iter().nth(stream).expect("seven streams");
             if !stream.is_empty() {
                 let index = index.index(stream.len());
                 stream[index] = byte;

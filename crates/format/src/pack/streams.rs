@@ -12,6 +12,8 @@ pub(super) struct Streams {
     pub(super) heads: Vec<u8>,
     /// Numbers, as byte planes.
     pub(super) planes: Vec<u8>,
+    /// Numbers of distinct values, as byte planes.
+    pub(super) distinct: Vec<u8>,
     /// Hexadecimal digits, two a byte.
     pub(super) hex: Vec<u8>,
     /// Lengths of texts.
@@ -21,7 +23,7 @@ pub(super) struct Streams {
 }
 
 /// How many streams there are.
-const STREAMS: usize = 6;
+const STREAMS: usize = 7;
 
 impl Streams {
     pub(super) fn clear(&mut self) {
@@ -29,7 +31,7 @@ impl Streams {
     }
 
     pub(super) fn all_mut(&mut self) -> [&mut Vec<u8>; STREAMS] {
-        [&mut self.ids, &mut self.heads, &mut self.planes, &mut self.hex, &mut self.lengths, &mut self.text]
+        [&mut self.ids, &mut self.heads, &mut self.planes, &mut self.distinct, &mut self.hex, &mut self.lengths, &mut self.text]
     }
 
     /// Appends the streams, each a compressed block with its length before it. Returns how long they were.
@@ -56,6 +58,7 @@ pub(super) struct StreamReaders<'a> {
     pub(super) ids: Reader<'a>,
     pub(super) heads: Reader<'a>,
     pub(super) planes: Reader<'a>,
+    pub(super) distinct: Reader<'a>,
     pub(super) hex: Reader<'a>,
     pub(super) lengths: Reader<'a>,
     pub(super) text: Reader<'a>,
@@ -72,13 +75,13 @@ impl RawStreams {
     }
 
     pub(super) fn readers(&self, block: &'static str) -> StreamReaders<'_> {
-        let [ids, heads, planes, hex, lengths, text] = self.raw.each_ref().map(|bytes| Reader::new(block, bytes));
-        StreamReaders { ids, heads, planes, hex, lengths, text }
+        let [ids, heads, planes, distinct, hex, lengths, text] = self.raw.each_ref().map(|bytes| Reader::new(block, bytes));
+        StreamReaders { ids, heads, planes, distinct, hex, lengths, text }
     }
 }
 
 impl StreamReaders<'_> {
     pub(super) fn end(&self) -> Result<(), DecodeError> {
-        [&self.ids, &self.heads, &self.planes, &self.hex, &self.lengths, &self.text].into_iter().try_for_each(Reader::end)
+        [&self.ids, &self.heads, &self.planes, &self.distinct, &self.hex, &self.lengths, &self.text].into_iter().try_for_each(Reader::end)
     }
 }
