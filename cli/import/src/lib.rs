@@ -8,6 +8,19 @@
 //!
 //! Memory does not grow with the source: it is bounded by a batch, a line, and the windows of the decompressors; for Parquet by a page a column.
 //!
+//! ```
+//! use siltstone_import::{ImportOptions, ImportSource, Input, SourceId};
+//!
+//! let lines = "{\"namespace\": \"shop\", \"body\": \"connection refused\", \"status\": 502}\n{\"body\": \"whose?\"}\n";
+//! let input = Input::Stream { name: "example".into(), id: SourceId::Given("example".into()), stream: Box::new(lines.as_bytes()) };
+//! let mut source = ImportSource::open(input, &ImportOptions::default(), &mut |_| {})?;
+//! while let Some(batch) = source.next_batch()? {
+//!     assert_eq!((batch.sequence, batch.entries[0].body.as_slice()), (1, &b"connection refused"[..]));
+//! }
+//! assert_eq!(source.summary().refused.samples()[0].to_string(), "line 2 (byte 67): no namespace");
+//! # Ok::<(), siltstone_import::ImportError>(())
+//! ```
+//!
 //! What is deliberately not here: the network (the caller sends batches), splitting a batch by namespace, progress bars, checks of names against
 //! the server's rules, and the substitution of a missing timestamp (the server's, so that it happens once).
 

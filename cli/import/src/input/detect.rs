@@ -57,16 +57,20 @@ pub(crate) const PARQUET_MAGIC: &[u8] = b"PAR1";
 /// # Errors
 /// When the content is of a kind that is not read, or is to be Parquet and is not.
 pub(crate) fn format_of(asked: Option<Format>, source_name: &str, sample: &[u8]) -> Result<Format, ImportError> {
-    let format = match asked.or_else(|| format_of_extension(source_name)) {
+    let by_extension = format_of_extension(source_name);
+    let format = match asked.or(by_extension) {
         Some(format) => format,
         None if sample.starts_with(PARQUET_MAGIC) => Format::Parquet,
-        None => {
-            if let Some((what, advice)) = unsupported(sample) {
-                return Err(ImportError::Unsupported { source_name: source_name.to_owned(), what, advice });
-            }
-            if begins_with_object(sample) { Format::Ndjson } else { Format::Text }
-        }
+        None if begins_with_object(sample) => Format::Ndjson,
+        None => Format::Text,
     };
+    // A name may lie about the encoding, so only the option silences this. Zeros alone are no sign where the name says text.
+    if asked.is_none()
+        && format != Format::Parquet
+        && let Some((what, advice)) = unsupported(sample).or_else(|| binary(sample).filter(|_| by_extension.is_none()))
+    {
+        return Err(ImportError::Unsupported { source_name: source_name.to_owned(), what, advice });
+    }
     if format == Format::Parquet && !sample.starts_with(PARQUET_MAGIC) {
         return Err(ImportError::NotParquet { source_name: source_name.to_owned() });
     }
@@ -115,9 +119,13 @@ fn unsupported(sample: &[u8]) -> Option<(&'static str, &'static str)> {
         [0x1f, 0x8b, ..] => Some(("gzip data within compressed data", UNPACK)),
         _ if sample.get(257..262) == Some(b"ustar") => Some(("a tar archive", UNPACK)),
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(("UTF-16 text", CONVERT)),
-        _ if memchr::memchr(0, sample).is_some() => Some(("binary data", "give the format as text to import its lines anyway")),
         _ => None,
     }
+}
+
+/// Text has no zeros, unless a log was cut under the program that writes it.
+fn binary(sample: &[u8]) -> Option<(&'static str, &'static str)> {
+    memchr::memchr(0, sample).map(|_| ("binary data", "give the format as text to import its lines anyway"))
 }
 
 #[cfg(test)]

@@ -48,6 +48,10 @@ fn what_is_not_read_is_named() {
         let error = format_of(None, "a.log", sample).unwrap_err();
         assert!(matches!(error, ImportError::Unsupported { what, .. } if what.contains(named)), "{error}");
     }
+    for name in ["a.txt", "a.jsonl"] {
+        assert!(matches!(format_of(None, name, b"\xff\xfea\x00"), Err(ImportError::Unsupported { what: "UTF-16 text", .. })));
+        assert!(format_of(None, name, b"abc\x00def").is_ok());
+    }
     let mut tar = vec![b'a'; 512];
     tar[257..262].copy_from_slice(b"ustar");
     assert!(matches!(format_of(None, "a.log", &tar), Err(ImportError::Unsupported { what: "a tar archive", .. })));
