@@ -6,8 +6,8 @@ use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, Snapsho
 use crate::manifest::{
     BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, NamespaceManifest, ObjectState, is_namespace_name,
 };
-use siltstone_core::{BatchId, CHUNK_ROWS_MAX, Epoch, ObjectId, address::CHUNK_ID_MAX};
-use std::collections::BTreeMap;
+use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, Epoch, ObjectId, address::CHUNK_ID_MAX};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The manifest of a root and its shards' bytes, given in the root's order.
@@ -46,6 +46,7 @@ struct Builder {
     epochs: BTreeMap<Epoch, EpochRecord>,
     batches: BTreeMap<BatchId, BatchState>,
     objects: BTreeMap<ObjectId, ObjectState>,
+    unsealed: BTreeSet<ChunkId>,
 }
 
 fn ensure(holds: bool, detail: impl FnOnce() -> String) -> Result<(), SnapshotError> {
@@ -61,7 +62,7 @@ impl Builder {
             counters: root.counters,
             ..Manifest::default()
         };
-        let mut builder = Self { manifest, epochs: BTreeMap::new(), batches: BTreeMap::new(), objects: BTreeMap::new() };
+        let mut builder = Self { manifest, epochs: BTreeMap::new(), batches: BTreeMap::new(), objects: BTreeMap::new(), unsealed: BTreeSet::new() };
         root.epochs.iter().try_for_each(|epoch| builder.epoch(epoch))?;
         Ok(builder)
     }
@@ -156,7 +157,7 @@ impl Builder {
     fn chunk(&mut self, namespace: &NamespaceManifest, stored: StoredChunk) -> Result<ChunkRecord, SnapshotError> {
         let id = stored.id;
         let bad = || format!("RA-1: chunk {id} of namespace {} has slices, an id or an end that cannot be", namespace.id);
-        let is_new = !namespace.chunks.contains_key(&id) && id.0 <= CHUNK_ID_MAX && id.0 < self.manifest.counters.chunk;
+        let is_new = self.unsealed.insert(id) && id.0 <= CHUNK_ID_MAX && id.0 < self.manifest.counters.chunk;
         ensure(is_new && usize::from(stored.next_offset) <= CHUNK_ROWS_MAX, bad)?;
         let mut record = ChunkRecord {
             writer: stored.writer,
@@ -185,7 +186,7 @@ impl Builder {
         ensure(record.rows != 0 || record.state == ChunkState::Open, bad)?;
         if record.state == ChunkState::Open {
             let owner = self.epochs.get_mut(&record.epoch).filter(|owner| owner.owner == EpochOwner::Writer(record.writer));
-            let owner = owner.filter(|owner| !owner.open_chunks.contains_key(&id) && !owner.chunk_ids.contains(id.0));
+            let owner = owner.filter(|owner| !owner.chunk_ids.contains(id.0));
             let owner = owner.ok_or_else(|| SnapshotError::Inconsistent { detail: format!("EP-1: chunk {id} is open to no live epoch") })?;
             owner.open_chunks.insert_mut(id, namespace.id);
         }

@@ -149,3 +149,7 @@ impl SnapshotError {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "snapshot_test.rs"]
+mod tests;
