@@ -123,7 +123,8 @@ impl PatternTable {
             let index = cursor.varint()?;
             let mut hash = [0; 16];
             hash.copy_from_slice(cursor.take(16)?);
-            let meta = usize::try_from(index).ok().and_then(|index| metas.get_mut(index)).ok_or(SegmentError::corrupt(META, "a pattern does not exist"))?;
+            let meta =
+                usize::try_from(index).ok().and_then(|index| metas.get_mut(index)).ok_or(SegmentError::corrupt(META, "a pattern does not exist"))?;
             meta.foreign_hash = Some(PatternHash(u128::from_le_bytes(hash)));
         }
         cursor.finish()?;

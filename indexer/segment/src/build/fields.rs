@@ -2,8 +2,8 @@
 
 use crate::key;
 use rustc_hash::FxHashMap;
-use siltstone_core::address::CHUNK_ROWS_BITS;
 use siltstone_core::Value;
+use siltstone_core::address::CHUNK_ROWS_BITS;
 use siltstone_format::{AttributeValues, Rows, TagColumn};
 use siltstone_query::Field;
 

@@ -9,8 +9,6 @@ mod interner;
 mod patterns;
 mod write;
 
-
-
 use crate::error::SegmentError;
 use crate::irregular::IrregularRows;
 use crate::key;
@@ -84,8 +82,7 @@ impl SegmentBuilder {
         let patterns = self.patterns.add_rows(rows, &mut self.tokens, &mut self.scratch);
         self.add_variables(rows, offsets, first_row, &patterns);
         self.fields.add_rows(rows, offsets, first_row);
-        let (first_ns, last_ns) =
-            rows.timestamps_ns.iter().fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(*time), last.max(*time)));
+        let (first_ns, last_ns) = rows.timestamps_ns.iter().fold((i64::MAX, i64::MIN), |(first, last), time| (first.min(*time), last.max(*time)));
         let summary = ChunkSummary { id: chunk, rows: rows.len() as u32, first_ns, last_ns };
         self.chunks.push(BuiltChunk { summary, offsets: offsets.to_vec(), patterns });
         Ok(())

@@ -5,35 +5,55 @@ use super::{BLOCK_KEYS, KeyEntry, ROWS_MANY, ROWS_MASK, ROWS_ONE, RowsRef, WORDS
 use crate::error::SegmentError;
 use crate::wire::Cursor;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 pub(super) const BLOCK: &str = "dictionary";
 
-/// Number of keys u32, bytes of keys u32, per block the places of its keys and values (u32 each), keys, values.
+/// Numbers of keys, bytes of the table of blocks, bytes of keys, single rows, bytes of numbers (u32 each).
+const HEAD_BYTES: usize = 20;
+
+/// Head, table of blocks, then a column each of keys, heads (what a key has), single rows (a plane a byte), numbers and slots.
 #[derive(Debug)]
 pub(super) struct Page {
     bytes: Box<[u8]>,
     count: usize,
-    keys_start: usize,
-    values_start: usize,
+    blocks: Vec<BlockStart>,
+    keys: Range<usize>,
+    heads: Range<usize>,
+    single_rows: Range<usize>,
+    numbers: Range<usize>,
+    slots: Range<usize>,
+}
+
+/// Where a block's part of each column begins, and where its entries begin in each stream, as distance from the page's.
+#[derive(Clone, Copy, Debug)]
+struct BlockStart {
+    columns: [u32; 4],
+    base: Bases,
 }
 
 impl Page {
     pub(super) fn parse(bytes: Box<[u8]>) -> Result<Self, SegmentError> {
-        let error = |reason| SegmentError::corrupt(BLOCK, reason);
-        if bytes.len() < 8 {
-            return Err(error("a page is too short"));
+        let error = SegmentError::corrupt(BLOCK, "a page is too short");
+        if bytes.len() < HEAD_BYTES {
+            return Err(error);
         }
-        let (count, keys_bytes) = (u32_at(&bytes, 0) as usize, u32_at(&bytes, 4) as usize);
-        let keys_start = 8 + count.div_ceil(BLOCK_KEYS) * 8;
-        let values_start = keys_start + keys_bytes;
-        if count == 0 || values_start > bytes.len() {
-            return Err(error("a page is too short"));
+        let [count, blocks_bytes, keys_bytes, single_rows, numbers_bytes] = [0, 4, 8, 12, 16].map(|at| u32_at(&bytes, at) as usize);
+        let mut at = HEAD_BYTES;
+        let [table, keys, heads, single_rows, numbers] = [blocks_bytes, keys_bytes, count, single_rows * 4, numbers_bytes].map(|length| {
+            at += length;
+            at - length..at
+        });
+        if count == 0 || at > bytes.len() {
+            return Err(error);
         }
-        Ok(Self { bytes, count, keys_start, values_start })
+        let blocks = blocks(&bytes[table], count.div_ceil(BLOCK_KEYS))?;
+        let slots = at..bytes.len();
+        Ok(Self { bytes, count, blocks, keys, heads, single_rows, numbers, slots })
     }
 
     pub(super) fn blocks(&self) -> usize {
-        self.count.div_ceil(BLOCK_KEYS)
+        self.blocks.len()
     }
 
     /// How many keys a block has.
@@ -41,20 +61,38 @@ impl Page {
         (self.count - block * BLOCK_KEYS).min(BLOCK_KEYS)
     }
 
+    /// A column from `start` on.
+    fn column(&self, column: &Range<usize>, start: u32) -> Result<Cursor<'_>, SegmentError> {
+        let bytes = self.bytes[column.clone()].get(start as usize..).ok_or(SegmentError::corrupt(BLOCK, "a block lies outside its page"))?;
+        Ok(Cursor::new(BLOCK, bytes))
+    }
+
     pub(super) fn keys(&self, block: usize) -> Result<Cursor<'_>, SegmentError> {
-        let start = u32_at(&self.bytes, 8 + block * 8) as usize;
-        let keys = &self.bytes[self.keys_start..self.values_start];
-        Ok(Cursor::new(BLOCK, keys.get(start..).ok_or(SegmentError::corrupt(BLOCK, "a block lies outside its page"))?))
+        self.column(&self.keys, self.blocks[block].columns[0])
     }
 
     /// Reads the values of a block in order.
     pub(super) fn values(&self, block: usize, page_base: Bases) -> Result<Values<'_>, SegmentError> {
-        let start = u32_at(&self.bytes, 8 + block * 8 + 4) as usize;
-        let values = &self.bytes[self.values_start..];
-        let mut cursor = Cursor::new(BLOCK, values.get(start..).ok_or(SegmentError::corrupt(BLOCK, "a block lies outside its page"))?);
-        let mut place = |base: u64| base.checked_add(cursor.varint()?).ok_or(SegmentError::corrupt(BLOCK, "a number does not fit"));
-        let base = Bases { words: place(page_base.words)?, rows: place(page_base.rows)?, slots: place(page_base.slots)? };
-        Ok(Values { cursor, base })
+        let BlockStart { columns: [_, single_row, numbers, slots], base } = self.blocks[block];
+        let place = |page: u64, block: u64| page.checked_add(block).ok_or(SegmentError::corrupt(BLOCK, "a number does not fit"));
+        Ok(Values {
+            page: self,
+            heads: Cursor::new(BLOCK, &self.bytes[self.heads.start + block * BLOCK_KEYS..self.heads.end]),
+            single_row: single_row as usize,
+            numbers: self.column(&self.numbers, numbers)?,
+            slots: self.column(&self.slots, slots)?,
+            base: Bases {
+                words: place(page_base.words, base.words)?,
+                rows: place(page_base.rows, base.rows)?,
+                slots: place(page_base.slots, base.slots)?,
+            },
+        })
+    }
+
+    fn single_row(&self, index: usize) -> Option<u32> {
+        let planes = &self.bytes[self.single_rows.clone()];
+        let count = planes.len() / 4;
+        (index < count).then(|| u32::from_le_bytes([0, 1, 2, 3].map(|plane| planes[plane * count + index])))
     }
 
     /// The last block whose first key is not after `key`; 0 if there is none.
@@ -97,7 +135,7 @@ impl Page {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes.len()
+        self.bytes.len() + self.blocks.len() * size_of::<BlockStart>()
     }
 }
 
@@ -109,29 +147,53 @@ pub(super) fn shared_and_rest<'a>(keys: &mut Cursor<'a>) -> Result<(usize, &'a [
     Ok((shared, keys.take(rest)?))
 }
 
+fn blocks(bytes: &[u8], count: usize) -> Result<Vec<BlockStart>, SegmentError> {
+    let mut cursor = Cursor::new(BLOCK, bytes);
+    let mut blocks = Vec::with_capacity(count.min(bytes.len()));
+    let mut columns = [0_u32; 4];
+    for _ in 0..count {
+        for column in &mut columns {
+            *column = column.checked_add(cursor.u32()?).ok_or(SegmentError::corrupt(BLOCK, "a number does not fit"))?;
+        }
+        let base = Bases { words: cursor.varint()?, rows: cursor.varint()?, slots: cursor.varint()? };
+        blocks.push(BlockStart { columns, base });
+    }
+    cursor.finish()?;
+    Ok(blocks)
+}
+
 /// Reads values one after another.
 pub(super) struct Values<'a> {
-    cursor: Cursor<'a>,
+    page: &'a Page,
+    heads: Cursor<'a>,
+    /// The number of the next single row.
+    single_row: usize,
+    numbers: Cursor<'a>,
+    slots: Cursor<'a>,
     base: Bases,
 }
 
 impl Values<'_> {
     pub(super) fn next(&mut self) -> Result<KeyEntry, SegmentError> {
-        let head = self.cursor.u8()?;
+        let head = self.heads.u8()?;
         let mut entry = KeyEntry::default();
         match head & WORDS_MASK {
-            WORDS_ONE => entry.words = WordsRef::One(self.cursor.u32()?),
+            WORDS_ONE => entry.words = WordsRef::One(self.numbers.u32()?),
             WORDS_MANY => {
-                let bytes = self.cursor.varint()?;
+                let bytes = self.numbers.varint()?;
                 entry.words = WordsRef::Many { at: self.base.words, bytes };
                 self.base.words = self.advance(self.base.words, bytes)?;
             }
             _ => {}
         }
         match head & ROWS_MASK {
-            ROWS_ONE => entry.rows = RowsRef::One { row: self.cursor.u32()?, slot: self.cursor.u32()? },
+            ROWS_ONE => {
+                let row = self.page.single_row(self.single_row).ok_or(self.numbers.corrupt("a single row is missing"))?;
+                self.single_row += 1;
+                entry.rows = RowsRef::One { row, slot: self.slots.u32()? };
+            }
             ROWS_MANY => {
-                let (bytes, slots_bytes) = (self.cursor.varint()?, self.cursor.varint()?);
+                let (bytes, slots_bytes) = (self.numbers.varint()?, self.slots.varint()?);
                 entry.rows = RowsRef::Many { at: self.base.rows, bytes, slots_at: self.base.slots, slots_bytes };
                 self.base.rows = self.advance(self.base.rows, bytes)?;
                 self.base.slots = self.advance(self.base.slots, slots_bytes)?;
@@ -142,7 +204,7 @@ impl Values<'_> {
     }
 
     fn advance(&self, at: u64, bytes: u64) -> Result<u64, SegmentError> {
-        at.checked_add(bytes).ok_or(self.cursor.corrupt("a number does not fit"))
+        at.checked_add(bytes).ok_or(self.numbers.corrupt("a number does not fit"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ChunkTable;
 use crate::error::SegmentError;
-use crate::wire::{Cursor, put_varint};
+use crate::wire::{Cursor, compress, decompress, put_varint};
 use std::sync::OnceLock;
 
 const BLOCK: &str = "cells";
@@ -96,7 +96,7 @@ impl Cells {
         Inverted { starts, places }
     }
 
-    /// Per chunk: its number of cells; per cell its pattern as distance − 1 from the one before, and its rows − 1.
+    /// Per chunk: its number of cells; per cell its pattern as distance − 1 from the one before, and its rows − 1. Compressed as one.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for chunk in 0..self.starts.len().saturating_sub(1) as u32 {
@@ -111,11 +111,17 @@ impl Cells {
                 put_varint(&mut out, u64::from(count - 1));
             }
         }
-        out
+        let mut block = Vec::new();
+        put_varint(&mut block, out.len() as u64);
+        block.extend_from_slice(&compress(&out));
+        block
     }
 
     pub(crate) fn decode(bytes: &[u8], chunks: &ChunkTable, patterns: usize) -> Result<Self, SegmentError> {
         let mut cursor = Cursor::new(BLOCK, bytes);
+        let raw_bytes = cursor.varint()?;
+        let raw = decompress(BLOCK, cursor.rest(), raw_bytes)?;
+        let mut cursor = Cursor::new(BLOCK, &raw);
         let mut cells = Self::default();
         for chunk in 0..chunks.len() as u32 {
             let rows = chunks.rows(chunk);

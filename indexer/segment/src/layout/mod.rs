@@ -8,8 +8,8 @@ mod chunks;
 mod forward;
 
 pub(crate) use cells::Cells;
-pub(crate) use chunks::ChunkTable;
 pub use chunks::ChunkSummary;
+pub(crate) use chunks::ChunkTable;
 pub(crate) use forward::{BURNED, Forward};
 
 use crate::error::SegmentError;

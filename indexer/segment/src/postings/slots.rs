@@ -114,4 +114,3 @@ impl<'a> SlotsView<'a> {
         Ok(())
     }
 }
-

@@ -122,7 +122,8 @@ impl Evaluator<'_> {
     }
 
     fn unite_few(&self, entries: &[KeyEntry]) -> Result<RowSet, SegmentError> {
-        let mut sets = entries.iter().filter(|entry| entry.rows != RowsRef::None).map(|entry| self.row_set(&entry.rows)).collect::<Result<Vec<_>, _>>()?;
+        let mut sets =
+            entries.iter().filter(|entry| entry.rows != RowsRef::None).map(|entry| self.row_set(&entry.rows)).collect::<Result<Vec<_>, _>>()?;
         Ok(match sets.len() {
             0 => RowSet::new(),
             1 => sets.swap_remove(0),

@@ -22,6 +22,7 @@ pub struct SegmentReader {
     row_count: u64,
     length: u64,
     bytes: usize,
+    block_bytes: Vec<(&'static str, usize)>,
     pub(crate) layout: Layout,
     pub(crate) universe: RowSet,
     pub(crate) patterns: PatternTable,
@@ -61,6 +62,7 @@ impl SegmentReader {
             row_count,
             length,
             bytes: bytes.len(),
+            block_bytes: BlockKind::ALL.iter().map(|kind| (kind.name(), block(*kind).len())).collect(),
             universe,
             pattern_rows: cells.pattern_rows(patterns.len()),
             layout: Layout { chunks, cells, forward },
@@ -115,6 +117,12 @@ impl SegmentReader {
         &self.layout.chunks.summaries
     }
 
+    /// The stored bytes of each of its blocks.
+    #[must_use]
+    pub fn block_bytes(&self) -> &[(&'static str, usize)] {
+        &self.block_bytes
+    }
+
     /// Bytes in memory: the segment's own, and what was unpacked so far.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
@@ -155,9 +163,11 @@ impl SegmentReader {
     pub(crate) fn word_rows(&self, words: &WordsRef) -> Result<u64, SegmentError> {
         match words {
             WordsRef::None => Ok(0),
-            WordsRef::One(pattern) => {
-                self.pattern_rows.get(*pattern as usize).map(|rows| u64::from(*rows)).ok_or(SegmentError::corrupt("dictionary", "a pattern does not exist"))
-            }
+            WordsRef::One(pattern) => self
+                .pattern_rows
+                .get(*pattern as usize)
+                .map(|rows| u64::from(*rows))
+                .ok_or(SegmentError::corrupt("dictionary", "a pattern does not exist")),
             WordsRef::Many { at, bytes } => crate::words::decode_rows(self.words.entry(*at, *bytes)?),
         }
     }

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use siltstone_core::{ChunkId, EntryFlags, NamespaceId, Severity};
 use siltstone_format::{EntryRef, Rows, RowsBuilder};
+use siltstone_query::{Expr, Text};
 use siltstone_segment::{ChunkFetcher, ChunkRows, FetchError, ScanSlice, ScanSource, SegmentBuilder, SegmentReader, SegmentSource};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -48,6 +49,10 @@ impl Memory {
             builder.add(*id, &chunk.rows, &chunk.offsets).expect("a sound chunk");
         }
         Bytes::from(builder.finish().expect("a segment of a few chunks"))
+    }
+
+    pub fn reader(&self, segment: Bytes) -> SegmentReader {
+        SegmentReader::open(segment).expect("our own bytes")
     }
 
     pub fn source(&self, segment: Bytes) -> SegmentSource {
@@ -110,4 +115,18 @@ pub fn real_logs(first_chunk: u64) -> Memory {
 pub fn text_queries() -> Vec<serde_json::Value> {
     let lines = BufReader::new(File::open(shared_data("text_queries.jsonl")).unwrap());
     lines.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
+}
+
+/// The expression of a text query.
+pub fn expr_of(query: &serde_json::Value) -> Expr {
+    let terms: Vec<String> = query["terms"].as_array().unwrap().iter().map(|term| term.as_str().unwrap().to_owned()).collect();
+    let term = |term: &String| Expr::Text(Text::Term(term.clone()));
+    match query["kind"].as_str().unwrap() {
+        "term" => term(&terms[0]),
+        "and" => Expr::And(terms.iter().map(term).collect()),
+        "or" => Expr::Or(terms.iter().map(term).collect()),
+        "andnot" => Expr::And(std::iter::once(term(&terms[0])).chain(terms[1..].iter().map(|word| Expr::Not(Box::new(term(word))))).collect()),
+        "phrase" => Expr::Text(Text::Phrase(terms)),
+        other => panic!("a kind of query that is not known: {other}"),
+    }
 }
