@@ -1,5 +1,7 @@
 //! The S3 store against a real server.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use bytes::Bytes;
 use siltstone_core::ErrorKind;
 use siltstone_store::{Fault, ObjectKey, ObjectStore, PrefixStore, S3Config, S3Store, SeaweedServer, conformance, list_all};
