@@ -3,7 +3,7 @@
 //! A spawn is a housekeeping line, a line of a wave, or a request with its lines; later lines wait in a heap until their time has come. The load
 //! says when the next spawn is: it counts lines, so a request that leaves five moves it on by five.
 
-use crate::catalog::{RequestSpec, ScriptLines, Section, Sections, ServiceId, requests, services};
+use crate::catalog::{Kind, RequestSpec, ScriptLines, Section, Sections, ServiceId, requests, services};
 use crate::config::Config;
 use crate::entry::{AttributeValue, LogEntry};
 use crate::event::{Event, RequestEvent};
@@ -197,6 +197,11 @@ impl Generator {
             Section::Kafka if services()[service].name == "kafka" => {
                 let pod = self.fleet.running[service][[0, 2][self.rng.below(2) as usize]];
                 (pod, pod)
+            }
+            Section::Disk if services()[service].kind == Kind::DaemonSet => {
+                let on_node = |pod: &usize| self.fleet.places[*pod].node == self.fleet.bad_node;
+                let pod = self.fleet.running[service].iter().copied().find(on_node);
+                (pod.unwrap_or(self.fleet.running[service][0]), self.any_pod())
             }
             _ => (self.running_pod(service), self.any_pod()),
         }

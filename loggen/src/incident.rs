@@ -40,13 +40,15 @@ pub(crate) struct PlacedIncident {
 }
 
 impl PlacedIncident {
-    /// All incidents, one after another in an order of chance, each in its part of the span.
+    /// All incidents, one after another, each in its part of the span: the first of the table last, so that the one with the longest trail is the most
+    /// recent, the others in an order of chance.
     pub(crate) fn place_all(seed: u64, start_us: i64, span_us: i64) -> Vec<Self> {
         let mut rng = Rng::fork(seed, 1);
         let mut specs = incidents();
-        for at in (1..specs.len()).rev() {
-            specs.swap(at, rng.below(at as u64 + 1) as usize);
+        for at in (2..specs.len()).rev() {
+            specs.swap(at, 1 + rng.below(at as u64) as usize);
         }
+        specs.rotate_left(1);
         let part_us = span_us / specs.len() as i64;
         let placed = specs.into_iter().zip(0..).map(|(spec, at)| {
             // From the second to the seventh tenth of the part, so that incidents neither meet nor touch the ends.

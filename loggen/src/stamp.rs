@@ -137,7 +137,13 @@ impl Stamper {
             TimeFormat::EpochFraction | TimeFormat::EpochSeconds | TimeFormat::EpochMillis => push_number(out, second.unsigned_abs(), 1),
         }
         match format {
-            TimeFormat::Iso | TimeFormat::IsoOffset | TimeFormat::Postgres | TimeFormat::Spaced | TimeFormat::Redis | TimeFormat::Log4j | TimeFormat::EpochMillis => {
+            TimeFormat::Iso
+            | TimeFormat::IsoOffset
+            | TimeFormat::Postgres
+            | TimeFormat::Spaced
+            | TimeFormat::Redis
+            | TimeFormat::Log4j
+            | TimeFormat::EpochMillis => {
                 push_number(out, micros / 1_000, 3);
             }
             TimeFormat::IsoMicros | TimeFormat::IsoMicrosPlain | TimeFormat::Klog => push_number(out, micros, 6),

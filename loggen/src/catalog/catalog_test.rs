@@ -26,7 +26,8 @@ fn all_messages_are_read_and_there_are_many() {
 fn section(number: u8) -> Option<Section> {
     use Section::*;
     let all = [
-        Background, Request, Failed, Startup, Shutdown, Burst, Pool, Rollout, Disk, Cert, Redis, Kafka, CertFixed, RolledBack, DiskFixed, PodNew, PodGone, Evicted,
+        Background, Request, Failed, Startup, Shutdown, Burst, Pool, Rollout, Disk, Cert, Redis, Kafka, CertFixed, RolledBack, DiskFixed, PodNew,
+        PodGone, Evicted,
     ];
     all.into_iter().find(|section| *section as u8 == number)
 }

@@ -42,11 +42,21 @@ enum Slot {
     CertificateEnd,
     CertificateNew,
     /// `<n:1-5>`: a number, all as likely.
-    Number { low: u64, high: u64 },
+    Number {
+        low: u64,
+        high: u64,
+    },
     /// `<z:1-500>`: a number, small ones more likely.
-    Skewed { low: u64, high: u64 },
+    Skewed {
+        low: u64,
+        high: u64,
+    },
     /// `<f2:0-9>`: a number with that many decimal places.
-    Fraction { digits: usize, low: u64, high: u64 },
+    Fraction {
+        digits: usize,
+        low: u64,
+        high: u64,
+    },
     /// `<hex:8>`: that many hexadecimal digits.
     Hex(usize),
     /// `<b32:5>`: that many of the letters and digits that Kubernetes uses in names.

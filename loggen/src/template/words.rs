@@ -11,13 +11,14 @@ pub(super) const COUPONS: [&str; 8] = ["WELCOME10", "FREESHIP", "SPRING26", "COM
 pub(super) const MAIL_HOSTS: [&str; 5] = ["mail.example", "post.example", "example.com", "example.net", "example.org"];
 
 pub(super) const FIRST_NAMES: [&str; 32] = [
-    "maria", "jonas", "lea", "paul", "emma", "felix", "anna", "lukas", "sofie", "noah", "mia", "elias", "clara", "oskar", "ida", "emil", "zoe", "jan", "eva", "tom",
-    "nina", "max", "lisa", "ben", "julia", "finn", "sara", "leo", "marta", "piotr", "chloe", "hugo",
+    "maria", "jonas", "lea", "paul", "emma", "felix", "anna", "lukas", "sofie", "noah", "mia", "elias", "clara", "oskar", "ida", "emil", "zoe",
+    "jan", "eva", "tom", "nina", "max", "lisa", "ben", "julia", "finn", "sara", "leo", "marta", "piotr", "chloe", "hugo",
 ];
 
 pub(super) const LAST_NAMES: [&str; 32] = [
-    "keller", "novak", "dubois", "jansen", "wagner", "schmid", "rossi", "kowalski", "nielsen", "moreau", "becker", "vries", "hansen", "fischer", "bauer", "lindner",
-    "peeters", "weber", "brandt", "huber", "martin", "smith", "evans", "koch", "richter", "wolf", "vogel", "frank", "simon", "roth", "lang", "berger",
+    "keller", "novak", "dubois", "jansen", "wagner", "schmid", "rossi", "kowalski", "nielsen", "moreau", "becker", "vries", "hansen", "fischer",
+    "bauer", "lindner", "peeters", "weber", "brandt", "huber", "martin", "smith", "evans", "koch", "richter", "wolf", "vogel", "frank", "simon",
+    "roth", "lang", "berger",
 ];
 
 pub(super) const AGENTS: [&str; 10] = [
