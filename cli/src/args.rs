@@ -1,0 +1,178 @@
+//! The command line: what `--help` teaches.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Log search for Kubernetes: exact counts, full text and patterns, each within one namespace's walls.
+#[derive(Parser, Debug)]
+#[command(name = "siltstone", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "Start here:  siltstone demo      (sample logs, example queries, then a server to try more on)\n\
+Exit codes:  0 done, 1 failed, 2 usage.   Logs of the program itself: RUST_LOG=info.")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Writes sample logs, imports them, shows example queries, and keeps serving.
+    Demo(DemoArgs),
+    /// Runs every role in one process on a directory.
+    Dev(DevArgs),
+    /// Reads logs from files or standard input: plain text, NDJSON or Parquet, also gzip and zstd. Repeating an import adds nothing twice.
+    Import(crate::commands::import::ImportArgs),
+    /// Finds entries: the best matches of words, or the newest.
+    Search(SearchArgs),
+    /// Counts the entries that match: exact.
+    Count(QueryArgs),
+    /// Shows the patterns that matching entries fall into, with counts, first and last seen.
+    Patterns(PatternsArgs),
+    /// Counts matches by time.
+    Histogram(HistogramArgs),
+    /// Shows matching entries as they arrive.
+    Tail(TailArgs),
+    /// Shows how a query is understood and would be answered.
+    Explain(QueryArgs),
+    /// Shows what a server holds, namespace by namespace.
+    Status(StatusArgs),
+}
+
+/// Where the server is.
+#[derive(Args, Debug, Clone)]
+pub struct ServerArgs {
+    /// The server's gRPC address.
+    #[arg(long, env = "SILTSTONE_SERVER", default_value = "127.0.0.1:7070", global = false, value_name = "ADDR")]
+    pub server: String,
+    /// The token that says who you are.
+    #[arg(long, env = "SILTSTONE_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    pub token: Option<String>,
+}
+
+/// How answers are printed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// For people.
+    Table,
+    /// One JSON object a line (one in all for count).
+    Json,
+    /// Bodies alone, byte for byte.
+    Raw,
+}
+
+/// What a query looks at.
+#[derive(Args, Debug, Clone)]
+pub struct QueryArgs {
+    /// The query, for example: deployment:checkout severity>=warn "connection refused" -retry
+    #[arg(value_name = "QUERY", default_value = "*", allow_hyphen_values = true)]
+    pub query: String,
+    /// A namespace to look in. May be repeated. There is no default.
+    #[arg(long, short, value_name = "NS", required = true)]
+    pub namespace: Vec<String>,
+    /// Only entries since then: 15m, 2h, 7d ago, or 2026-01-31, 2026-01-31T08:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only entries before then, written like --since.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// An answer must cover this commit token (import prints one), or fail.
+    #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
+    pub min_commit: String,
+    /// How the answer is printed.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug)]
+pub struct SearchArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    /// Entries at most.
+    #[arg(long, short, default_value_t = 20, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+    /// Best matches of the words first, or newest first. Without words the newest come first anyway.
+    #[arg(long, value_enum)]
+    pub order: Option<OrderArg>,
+}
+
+/// Which entries come first.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum OrderArg {
+    /// By BM25.
+    Best,
+    /// By time.
+    Newest,
+}
+
+#[derive(Args, Debug)]
+pub struct PatternsArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    /// Patterns at most.
+    #[arg(long, short, default_value_t = 20, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+}
+
+#[derive(Args, Debug)]
+pub struct HistogramArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    /// A bucket's width: 30s, 5m, 1h, 1d. Chosen to give some 40 buckets if left out.
+    #[arg(long, value_name = "DURATION")]
+    pub step: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct TailArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    /// Newest entries to begin with.
+    #[arg(long, default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub backlog: u32,
+}
+
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    /// How the answer is printed.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug, Clone)]
+pub struct DevArgs {
+    /// Where everything is kept. Made if it does not exist.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Where gRPC listens (search, ingest, OTLP). Port 0 chooses a free one.
+    #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
+    pub listen: SocketAddr,
+    /// Where HTTP listens (OTLP at /v1/logs). Left out: gRPC's address with the next port, or a free one when gRPC's is 0.
+    #[arg(long, value_name = "ADDR")]
+    pub listen_http: Option<SocketAddr>,
+    /// An object store other than DIR/objects: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME.
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// A JSON file of tokens and what each may do. Needed for any address that is not loopback.
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Where everything is kept.
+    #[arg(long, value_name = "DIR", default_value = "siltstone-data")]
+    pub data: PathBuf,
+    /// Sample lines to write and import.
+    #[arg(long, default_value_t = 200_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub lines: u64,
+    /// Where gRPC listens.
+    #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
+    pub listen: SocketAddr,
+    /// Stop after the example queries instead of serving on.
+    #[arg(long)]
+    pub once: bool,
+}

@@ -1,0 +1,118 @@
+//! `siltstone dev`: every role in one process, until it is told to stop.
+
+use crate::args::DevArgs;
+use crate::failure::Failure;
+use siltstone_core::{Clock, SystemClock};
+use siltstone_dev::{DevConfig, DevNode, DevParts};
+use siltstone_disk::{DirLock, RealDisk, lock_dir};
+use siltstone_indexer::serve::{self, AllowAllOnLoopback, Authenticator, OtlpMapping, ServeConfig, StaticTokens};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// A process that serves.
+pub struct Running {
+    /// Where gRPC listens.
+    pub grpc: SocketAddr,
+    /// Where HTTP listens.
+    pub http: SocketAddr,
+    node: DevNode,
+    stop: watch::Sender<bool>,
+    served: JoinHandle<Result<(), serve::ServeError>>,
+    fatal: watch::Receiver<Option<String>>,
+    _lock: DirLock,
+}
+
+/// Starts all roles and serves.
+pub async fn start(args: &DevArgs) -> Result<Running, Failure> {
+    let grpc_addr = args.listen;
+    let http_addr = args.listen_http.unwrap_or_else(|| SocketAddr::new(grpc_addr.ip(), if grpc_addr.port() == 0 { 0 } else { grpc_addr.port() + 1 }));
+    let authenticator: Arc<dyn Authenticator> = match &args.tokens {
+        Some(path) => Arc::new(StaticTokens::from_file(path).map_err(|error| Failure::usage(error.to_string()))?),
+        None => Arc::new(AllowAllOnLoopback::for_binds(&[grpc_addr, http_addr]).map_err(|error| Failure::usage(error.to_string()))?),
+    };
+    let store = match &args.store {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|error: siltstone_store::ConfigError| Failure::usage(error.to_string()))?),
+    };
+    let lock = lock(&args.data)?;
+    // Bound before the data is opened: an address in use is found at once.
+    let grpc = serve::bind(grpc_addr).await.map_err(|error| Failure::failed(error.to_string()))?;
+    let http = serve::bind(http_addr).await.map_err(|error| Failure::failed(error.to_string()))?;
+    let addr = |listener: &tokio::net::TcpListener| listener.local_addr().map_err(|error| Failure::failed(format!("listen: {error}")));
+    let (grpc_addr, http_addr) = (addr(&grpc)?, addr(&http)?);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let (fatal_sender, fatal) = watch::channel(None);
+    let parts = DevParts {
+        disk: Arc::new(RealDisk),
+        clock: clock.clone(),
+        random: RandomState::new().build_hasher().finish(),
+        on_fatal: Arc::new(move |cause| drop(fatal_sender.send(Some(cause)))),
+    };
+    let config = DevConfig { store, ..DevConfig::new(args.data.clone()) };
+    let node = DevNode::start(config, parts).await.map_err(|error| Failure::failed(error.to_string()))?;
+    let (stop, stopped) = watch::channel(false);
+    let config = ServeConfig { grpc, http, authenticator, mapping: OtlpMapping::default() };
+    let served = tokio::spawn(serve::serve(config, node.indexer().clone(), clock, stopped));
+    Ok(Running { grpc: grpc_addr, http: http_addr, node, stop, served, fatal, _lock: lock })
+}
+
+fn lock(data: &Path) -> Result<DirLock, Failure> {
+    std::fs::create_dir_all(data)
+        .map_err(|error| Failure::failed(format!("make data directory {}: {error}; choose another with --data", data.display())))?;
+    lock_dir(data).map_err(|error| {
+        let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
+        Failure::failed(format!("{error}{cause}\n  help: stop the other process, or choose another directory with --data"))
+    })
+}
+
+impl Running {
+    /// Serves until Ctrl-C or SIGTERM, or until storage fails.
+    pub async fn until_stopped(mut self) -> Result<(), Failure> {
+        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+            .map_err(|error| Failure::failed(format!("listen for signals: {error}")))?;
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+            cause = failed(&mut self.fatal) => {
+                // The state of the medium is unknown: nothing may be acknowledged any more, not even by an orderly end.
+                eprintln!("error: storage failed: {cause}\n  help: what was acknowledged is safe; mend the disk and start again");
+                std::process::exit(1);
+            }
+            ended = &mut self.served => return match ended {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(error)) => Err(Failure::failed(error.to_string())),
+                Err(error) => Err(Failure::failed(format!("serve: {error}"))),
+            },
+        }
+        self.shutdown().await;
+        Ok(())
+    }
+
+    /// Stops serving and ends all roles.
+    pub async fn shutdown(self) {
+        // An error means that serving has ended already.
+        let _ = self.stop.send(true);
+        let _ = self.served.await;
+        self.node.shutdown().await;
+    }
+}
+
+async fn failed(fatal: &mut watch::Receiver<Option<String>>) -> String {
+    match fatal.wait_for(Option::is_some).await {
+        Ok(cause) => cause.clone().unwrap_or_default(),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+pub async fn dev(args: &DevArgs) -> Result<(), Failure> {
+    let running = start(args).await?;
+    println!("siltstone ready grpc={} http={}", running.grpc, running.http);
+    use std::io::Write;
+    // Whoever reads this line over a pipe waits for it.
+    std::io::stdout().flush().map_err(|error| Failure::failed(format!("write the ready line: {error}")))?;
+    running.until_stopped().await
+}

@@ -1,0 +1,188 @@
+//! Sends the batches of a source, some at once, each until it is acknowledged.
+
+use super::{Progress, SERVER_PATIENCE};
+use crate::client::Client;
+use crate::failure::Failure;
+use siltstone_core::{Entry, Value};
+use siltstone_import::{Batch, ImportError, ImportSource, Summary};
+use siltstone_proto::v1::{self, Attribute, LogEntry, WriteRequest, WriteResponse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tonic::{Code, Status};
+
+/// Batches that are read ahead of the network.
+const READ_AHEAD: usize = 4;
+
+/// The pause before a request is sent again.
+const RETRY_PAUSE: Duration = Duration::from_millis(300);
+
+/// What the server said, summed up.
+#[derive(Default)]
+pub struct Sent {
+    pub accepted: u64,
+    pub duplicates: u64,
+    /// By reason: how many, and what the server said of the first.
+    pub refused: BTreeMap<String, (u64, String)>,
+    pub namespaces: BTreeSet<String>,
+    /// The newest commit token.
+    pub token: Option<String>,
+}
+
+impl Sent {
+    /// Adds what another source came to.
+    pub fn add(&mut self, other: Self) {
+        self.accepted += other.accepted;
+        self.duplicates += other.duplicates;
+        for (reason, (count, example)) in other.refused {
+            self.refused.entry(reason).or_insert((0, example)).0 += count;
+        }
+        self.namespaces.extend(other.namespaces);
+        self.token = newest(self.token.take(), other.token);
+    }
+
+    /// Entries that the server did not take.
+    pub fn refused_by_server(&self) -> u64 {
+        self.refused.values().map(|(count, _)| count).sum()
+    }
+
+    fn take(&mut self, response: WriteResponse) -> u64 {
+        self.accepted += response.accepted;
+        self.duplicates += response.duplicates;
+        let told = response.refusals.len() as u64;
+        for refusal in response.refusals {
+            self.refused.entry(refusal.reason).or_insert((0, refusal.message)).0 += 1;
+        }
+        if response.refused > told {
+            self.refused.entry("other".to_owned()).or_insert((0, String::new())).0 += response.refused - told;
+        }
+        self.token = newest(self.token.take(), (!response.commit_token.is_empty()).then_some(response.commit_token));
+        response.accepted + response.duplicates + response.refused
+    }
+}
+
+/// Tokens of one incarnation: the one with the larger index covers the other.
+fn newest(left: Option<String>, right: Option<String>) -> Option<String> {
+    let index = |token: &String| token.parse::<siltstone_core::CommitToken>().map_or(0, |token| token.index.0);
+    match (left, right) {
+        (Some(left), Some(right)) => Some(if index(&right) > index(&left) { right } else { left }),
+        (left, right) => left.or(right),
+    }
+}
+
+/// Sends all of a source. Returns when every batch is acknowledged.
+pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize, mut progress: Progress) -> Result<(Sent, Summary), Failure> {
+    let producer = source.producer().to_owned();
+    progress.begin(source.raw_bytes_total());
+    let (batches, mut inbox) = mpsc::channel::<Batch>(READ_AHEAD);
+    let reader = tokio::task::spawn_blocking(move || read_all(source, &batches));
+    let mut sent = Sent::default();
+    let mut requests: JoinSet<Result<WriteResponse, Failure>> = JoinSet::new();
+    while let Some(batch) = inbox.recv().await {
+        progress.read(&batch.entries, batch.raw_bytes_read);
+        if batch.entries.is_empty() {
+            continue;
+        }
+        // At most `in_flight` requests are unanswered, and they end in the order of their keys or close to it: far within the server's window of 64.
+        while requests.len() >= in_flight {
+            collect(&mut requests, &mut sent, &mut progress).await?;
+        }
+        for entry in &batch.entries {
+            if !sent.namespaces.contains(&entry.namespace) {
+                sent.namespaces.insert(entry.namespace.clone());
+            }
+        }
+        let entries = batch.entries.into_iter().map(wire_entry).collect();
+        let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries };
+        let client = client.clone();
+        requests.spawn(async move { deliver(&client, request).await });
+    }
+    while !requests.is_empty() {
+        collect(&mut requests, &mut sent, &mut progress).await?;
+    }
+    progress.end();
+    let summary = reader.await.map_err(|error| Failure::failed(format!("read the source: {error}")))?;
+    let summary = summary.map_err(|failed| {
+        let (error, summary) = *failed;
+        Failure::failed(format!(
+            "{error}\n  help: the {} before it are imported; mend the source and repeat the import: nothing is added twice",
+            crate::output::counted(summary.entries, "entry", "entries")
+        ))
+    })?;
+    Ok((sent, summary))
+}
+
+async fn collect(requests: &mut JoinSet<Result<WriteResponse, Failure>>, sent: &mut Sent, progress: &mut Progress) -> Result<(), Failure> {
+    match requests.join_next().await {
+        Some(Ok(response)) => progress.acknowledged(sent.take(response?)),
+        Some(Err(error)) => return Err(Failure::failed(format!("send a request: {error}"))),
+        None => {}
+    }
+    Ok(())
+}
+
+fn read_all(mut source: ImportSource, batches: &mpsc::Sender<Batch>) -> Result<Summary, Box<(ImportError, Summary)>> {
+    loop {
+        match source.next_batch() {
+            // A receiver that is gone has failed, and says so itself.
+            Ok(Some(batch)) => {
+                if batches.blocking_send(batch).is_err() {
+                    return Ok(source.summary().clone());
+                }
+            }
+            Ok(None) => return Ok(source.summary().clone()),
+            Err(error) => return Err(Box::new((error, source.summary().clone()))),
+        }
+    }
+}
+
+/// Sends one request until it is answered. The key makes a repeat harmless.
+async fn deliver(client: &Client, request: WriteRequest) -> Result<WriteResponse, Failure> {
+    let started = Instant::now();
+    loop {
+        match client.ingest().write(request.clone()).await {
+            Ok(response) => return Ok(response.into_inner()),
+            Err(status) if may_pass(&status) && started.elapsed() < SERVER_PATIENCE => tokio::time::sleep(RETRY_PAUSE).await,
+            Err(status) => {
+                let failure = Failure::from_status(&status);
+                return Err(Failure::failed(format!(
+                    "write entries: {}\n  help: what was acknowledged is safe; repeat the import when the cause is mended: nothing is added twice",
+                    failure.message
+                )));
+            }
+        }
+    }
+}
+
+/// Whether the same request may succeed later. A server that is killed shows as a broken connection.
+fn may_pass(status: &Status) -> bool {
+    match status.code() {
+        Code::Unavailable | Code::Unknown | Code::Cancelled | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted => true,
+        Code::Internal => std::error::Error::source(status).is_some(),
+        _ => false,
+    }
+}
+
+fn wire_entry(entry: Entry) -> LogEntry {
+    let attribute = |(name, value): (String, Value)| {
+        use v1::value::Kind;
+        let kind = match value {
+            Value::Str(text) => Kind::StringValue(text),
+            Value::Int(number) => Kind::IntValue(number),
+            Value::Float(number) => Kind::DoubleValue(number),
+            Value::Bool(truth) => Kind::BoolValue(truth),
+        };
+        Attribute { name, value: Some(v1::Value { kind: Some(kind) }) }
+    };
+    LogEntry {
+        namespace: entry.namespace,
+        deployment: entry.deployment,
+        pod: entry.pod,
+        container: entry.container,
+        timestamp_ns: entry.timestamp_ns,
+        severity_number: u32::from(entry.severity.number()),
+        body: entry.body.into(),
+        attributes: entry.attributes.into_iter().map(attribute).collect(),
+    }
+}

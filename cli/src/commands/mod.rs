@@ -1,0 +1,33 @@
+//! One file a command; each turns arguments into calls and answers into output.
+
+pub mod demo;
+pub mod dev;
+pub mod import;
+pub mod query;
+pub mod status;
+
+use crate::args::{QueryArgs, ServerArgs};
+use crate::failure::Failure;
+use siltstone_core::Clock;
+use siltstone_proto::v1::QuerySpec;
+
+/// What a query's arguments ask, with times made absolute.
+pub fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure> {
+    let now_ns = clock.now_ns();
+    let time = |flag: &str, text: &Option<String>| match text {
+        None => Ok(None),
+        Some(text) => siltstone_query::parse_time(text, now_ns).map(Some).map_err(|error| Failure::usage(format!("read {flag} {text:?}: {error}"))),
+    };
+    Ok(QuerySpec {
+        namespaces: args.namespace.clone(),
+        query: args.query.clone(),
+        start_ns: time("--since", &args.since)?,
+        end_ns: time("--until", &args.until)?,
+        min_commit: args.min_commit.clone(),
+    })
+}
+
+/// The server's arguments of a query.
+pub fn server_of(args: &QueryArgs) -> &ServerArgs {
+    &args.server
+}
