@@ -3,6 +3,7 @@
 //! What is not here: checksums. Each format says where its blocks' checksums stand.
 
 use crate::wire::{DecodeError, Reader, put_varint};
+use std::cell::RefCell;
 use zstd::bulk::{Compressor, Decompressor};
 
 const CODEC_STORED: u8 = 0;
@@ -44,32 +45,26 @@ impl BlockCompressor {
     }
 }
 
-/// Reads blocks. Its memory is used again.
-pub(crate) struct BlockDecompressor {
-    zstd: Decompressor<'static>,
+thread_local! {
+    /// A decompressor is some 100 KB, and a chunk has ten blocks.
+    static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::new(Decompressor::new().expect("memory for zstd"));
 }
 
-impl BlockDecompressor {
-    pub(crate) fn new() -> Self {
-        let zstd = Decompressor::new().expect("memory for zstd");
-        Self { zstd }
-    }
-
-    /// The raw bytes of a block, which is all of `bytes`.
-    pub(crate) fn raw(&mut self, block: &'static str, bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
-        let mut reader = Reader::new(block, bytes);
-        let codec = reader.u8()?;
-        let length = reader.varint_max(RAW_BYTES_MAX)?;
-        let frame = reader.bytes(reader.remaining())?;
-        match codec {
-            CODEC_STORED if frame.len() == length => Ok(frame.to_vec()),
-            CODEC_STORED => Err(reader.corrupt("a stored block has another length than it says")),
-            CODEC_ZSTD if length / EXPANSION_MAX > frame.len() => Err(reader.corrupt("no frame of this length holds so much")),
-            CODEC_ZSTD => {
-                let raw = self.zstd.decompress(frame, length).map_err(|_| reader.corrupt("a zstd frame is broken"))?;
-                if raw.len() == length { Ok(raw) } else { Err(reader.corrupt("a zstd frame has another length than it says")) }
-            }
-            _ => Err(reader.corrupt("an unknown codec")),
+/// The raw bytes of a block, which is all of `bytes`.
+pub(crate) fn decompress(block: &'static str, bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    let mut reader = Reader::new(block, bytes);
+    let codec = reader.u8()?;
+    let length = reader.varint_max(RAW_BYTES_MAX)?;
+    let frame = reader.bytes(reader.remaining())?;
+    match codec {
+        CODEC_STORED if frame.len() == length => Ok(frame.to_vec()),
+        CODEC_STORED => Err(reader.corrupt("a stored block has another length than it says")),
+        CODEC_ZSTD if length / EXPANSION_MAX > frame.len() => Err(reader.corrupt("no frame of this length holds so much")),
+        CODEC_ZSTD => {
+            let raw = DECOMPRESSOR.with_borrow_mut(|zstd| zstd.decompress(frame, length));
+            let raw = raw.map_err(|_| reader.corrupt("a zstd frame is broken"))?;
+            if raw.len() == length { Ok(raw) } else { Err(reader.corrupt("a zstd frame has another length than it says")) }
         }
+        _ => Err(reader.corrupt("an unknown codec")),
     }
 }

@@ -1,7 +1,7 @@
 //! A slice: `version u8`, then a block of rows as one compressed block.
 
 use crate::columns::{get_attributes, get_deltas, get_tags, put_attributes, put_deltas, put_tags};
-use crate::compress::{BlockCompressor, BlockDecompressor};
+use crate::compress::{BlockCompressor, decompress};
 use crate::manifest::CheckedRange;
 use crate::rows::{Pattern, Rows};
 use crate::wire::{DecodeError, Reader, check_range, put_bytes, put_varint};
@@ -49,7 +49,7 @@ pub fn decode_slice(bytes: &[u8], range: &CheckedRange) -> Result<Rows, DecodeEr
     if version != SLICE_VERSION {
         return Err(DecodeError::Version { block: BLOCK, found: u32::from(version) });
     }
-    let raw = BlockDecompressor::new().raw(BLOCK, reader.bytes(reader.remaining())?)?;
+    let raw = decompress(BLOCK, reader.bytes(reader.remaining())?)?;
     let mut reader = Reader::new(BLOCK, &raw);
     let rows = get_rows(&mut reader)?;
     reader.end()?;

@@ -29,7 +29,7 @@ impl Bodies {
     pub(super) fn decode(bytes: &[u8], shared: &PackPatterns, rows: usize, wanted: Option<&[usize]>) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(BLOCK, bytes);
         let patterns = shared.of_chunk(reader.prefixed()?)?;
-        let raw = RawStreams::decompress(BLOCK, &mut reader)?;
+        let raw = RawStreams::read(BLOCK, &mut reader)?;
         reader.end()?;
         let mut readers = raw.readers(BLOCK);
         let Some(last) = (patterns.len() as u64).checked_sub(1) else {

@@ -2,11 +2,14 @@
 
 use super::PACK_VERSION;
 use crate::manifest::{ByteRange, CheckedRange};
-use crate::wire::{DecodeError, Reader, put_varint, unzigzag, zigzag};
+use crate::wire::{DecodeError, Reader, crc, put_varint, unzigzag, zigzag};
 use siltstone_core::address::CHUNK_ID_MAX;
 use siltstone_core::{CHUNK_ROWS_MAX, ChunkId, NamespaceId};
 
 pub(super) const BLOCK: &str = "a pack's footer";
+
+/// The footer's last bytes: its length.
+const LENGTH_BYTES: usize = 4;
 
 /// A block of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +134,8 @@ impl Footer {
             chunk = entry.chunk.0 + 1;
             time = entry.timestamp_min_ns;
         }
+        let len = (out.len() + LENGTH_BYTES) as u32;
+        out.extend_from_slice(&len.to_le_bytes());
         out
     }
 
@@ -154,14 +159,26 @@ impl Footer {
             time = entry.timestamp_min_ns;
             chunks.push(entry);
         }
+        let len = reader.u32()?;
         reader.end()?;
         patterns.offset = offset;
-        if patterns.range().end() == footer.offset && footer.range().end() == pack.end() {
+        if len == footer.len && patterns.range().end() == footer.offset && footer.range().end() == pack.end() {
             Ok(Self { namespace, chunks, patterns })
         } else {
             Err(reader.corrupt("its blocks do not reach it"))
         }
     }
+}
+
+/// Where the footer of a whole pack lies, for whoever has an object without a manifest. The pack begins at `offset` in its object.
+///
+/// # Errors
+/// [`DecodeError`] when the pack does not end with its footer's length.
+pub fn footer_of_pack(pack: &[u8], offset: u64) -> Result<CheckedRange, DecodeError> {
+    let error = DecodeError::Corrupt { block: BLOCK, what: "its length is not at the end of the pack" };
+    let len = u32::from_le_bytes(*pack.last_chunk::<LENGTH_BYTES>().ok_or(error.clone())?);
+    let before = pack.len().checked_sub(len as usize).ok_or(error)?;
+    Ok(CheckedRange { offset: offset + before as u64, len, crc32c: crc(&pack[before..]) })
 }
 
 fn get_chunk(reader: &mut Reader<'_>, chunk: u64, time: i64, offset: &mut u64) -> Result<ChunkEntry, DecodeError> {

@@ -1,7 +1,7 @@
 //! The meta block of a chunk: times, severities, flags and tags of its rows.
 
 use crate::columns::{get_tag_sets, get_timestamps, put_tag_sets, put_timestamps};
-use crate::compress::{BlockCompressor, BlockDecompressor};
+use crate::compress::{BlockCompressor, decompress};
 use crate::rows::{Rows, TagColumn};
 use crate::wire::{DecodeError, Reader};
 
@@ -36,7 +36,7 @@ pub(super) fn put_meta(rows: &Rows, compressor: &mut BlockCompressor, out: &mut 
 }
 
 pub(super) fn get_meta(bytes: &[u8], rows: usize) -> Result<Meta, DecodeError> {
-    let raw = BlockDecompressor::new().raw(BLOCK, bytes)?;
+    let raw = decompress(BLOCK, bytes)?;
     let mut reader = Reader::new(BLOCK, &raw);
     let timestamps_ns = get_timestamps(&mut reader, rows)?;
     let (severities, flags) = (get_u8s(&mut reader, rows)?, get_u8s(&mut reader, rows)?);
@@ -46,7 +46,7 @@ pub(super) fn get_meta(bytes: &[u8], rows: usize) -> Result<Meta, DecodeError> {
 }
 
 pub(super) fn get_meta_timestamps(bytes: &[u8], rows: usize) -> Result<Vec<i64>, DecodeError> {
-    let raw = BlockDecompressor::new().raw(BLOCK, bytes)?;
+    let raw = decompress(BLOCK, bytes)?;
     get_timestamps(&mut Reader::new(BLOCK, &raw), rows)
 }
 

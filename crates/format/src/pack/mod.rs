@@ -22,7 +22,7 @@ mod writer;
 
 pub use bodies::Bodies;
 pub use error::PackError;
-pub use footer::{ChunkEntry, Column};
+pub use footer::{ChunkEntry, Column, footer_of_pack};
 pub use meta::Meta;
 pub use patterns::PackPatterns;
 pub use reader::PackReader;

@@ -1,7 +1,7 @@
 //! Patterns of a pack. Those that two chunks or more use are *shared*: they lie once in a block of their own, by rising bytes. The others lie in
 //! the body block of their chunk, so that text that does not repeat costs a reader of one chunk no other chunk's bytes.
 
-use crate::compress::{BlockCompressor, BlockDecompressor};
+use crate::compress::{BlockCompressor, decompress};
 use crate::rows::Pattern;
 use crate::wire::{DecodeError, Reader, put_bytes, put_varint};
 use hashbrown::HashTable;
@@ -26,7 +26,7 @@ impl PackPatterns {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let raw = BlockDecompressor::new().raw(SHARED, bytes)?;
+        let raw = decompress(SHARED, bytes)?;
         let mut reader = Reader::new(SHARED, &raw);
         let count = reader.count(1)?;
         let patterns = (0..count).map(|_| reader.prefixed().map(pattern_of)).collect::<Result<_, _>>()?;
@@ -36,7 +36,7 @@ impl PackPatterns {
 
     /// The patterns of a chunk by their numbers in it.
     pub(super) fn of_chunk(&self, block: &[u8]) -> Result<Vec<Pattern>, DecodeError> {
-        let raw = BlockDecompressor::new().raw(OWN, block)?;
+        let raw = decompress(OWN, block)?;
         let mut reader = Reader::new(OWN, &raw);
         let count = reader.varint_max(CHUNK_ROWS_MAX)?;
         let references = (0..count).map(|_| reader.varint_u32()).collect::<Result<Vec<_>, _>>()?;

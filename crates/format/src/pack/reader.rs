@@ -5,7 +5,7 @@ use super::footer::{BLOCK, ChunkEntry, Column, Footer};
 use super::meta::{Meta, get_meta, get_meta_timestamps};
 use super::patterns::PackPatterns;
 use crate::columns::get_attributes;
-use crate::compress::BlockDecompressor;
+use crate::compress::decompress;
 use crate::manifest::{ByteRange, CheckedRange};
 use crate::rows::{AttributeColumn, Rows};
 use crate::wire::{DecodeError, Reader, check_range};
@@ -100,7 +100,7 @@ impl PackReader {
         if bytes.is_empty() {
             return Ok(Vec::new());
         }
-        let raw = BlockDecompressor::new().raw(ATTRIBUTES, bytes)?;
+        let raw = decompress(ATTRIBUTES, bytes)?;
         let mut reader = Reader::new(ATTRIBUTES, &raw);
         let columns = get_attributes(&mut reader, entry.rows as usize)?;
         reader.end()?;

@@ -1,6 +1,6 @@
 //! The streams of a chunk's body block: bytes of one nature lie together, so that each compresses by its own statistics.
 
-use crate::compress::{BlockCompressor, BlockDecompressor};
+use crate::compress::{BlockCompressor, decompress};
 use crate::wire::{DecodeError, Reader, put_bytes};
 
 /// What the encoders of bodies append to. The order of the fields is the order on disk.
@@ -65,11 +65,10 @@ pub(super) struct StreamReaders<'a> {
 }
 
 impl RawStreams {
-    pub(super) fn decompress(block: &'static str, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut decompressor = BlockDecompressor::new();
+    pub(super) fn read(block: &'static str, reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let mut raw = [const { Vec::new() }; STREAMS];
         for stream in &mut raw {
-            *stream = decompressor.raw(block, reader.prefixed()?)?;
+            *stream = decompress(block, reader.prefixed()?)?;
         }
         Ok(Self { raw })
     }
