@@ -5,6 +5,8 @@
 
 pub mod local;
 pub mod machine;
+pub mod raft;
 
 pub use local::{Fault, LocalMetadata};
 pub use machine::Machine;
+pub use raft::{MetadataNode, NodeConfig, NodeParts};

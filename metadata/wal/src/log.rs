@@ -86,8 +86,17 @@ impl Log {
         self.payload_bytes
     }
 
-    /// Adds the next entry.
-    pub(crate) fn push(&mut self, payload: Bytes) {
+    /// Whether an entry of this index leaves no hole. A log that holds nothing and gave nothing up may begin anywhere.
+    pub(crate) fn takes(&self, index: u64) -> bool {
+        index == self.span().next || (self.entries.is_empty() && self.slots.purged.is_none() && index <= NUMBER_MAX)
+    }
+
+    /// Adds an entry that the log takes.
+    pub(crate) fn push(&mut self, index: u64, payload: Bytes) {
+        debug_assert!(self.takes(index));
+        if self.entries.is_empty() {
+            self.first = index;
+        }
         self.payload_bytes += payload.len();
         self.entries.push_back(payload);
     }
@@ -136,10 +145,10 @@ impl Log {
         let payload = Bytes::copy_from_slice(record.payload);
         match record.kind {
             RecordKind::Entry => {
-                if record.index != self.span().next {
+                if !self.takes(record.index) {
                     return Err("an entry does not follow the one before it");
                 }
-                self.push(payload);
+                self.push(record.index, payload);
             }
             RecordKind::Truncate => {
                 if record.index > self.span().next || self.slots.purged.as_ref().is_some_and(|(purged, _)| record.index <= *purged) {

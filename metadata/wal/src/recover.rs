@@ -60,7 +60,9 @@ pub(crate) fn recover(disk: &dyn Disk, dir: &Path, metrics: &WalMetrics) -> Resu
     metrics.watch(|| disk.sync_dir(dir)).map_err(|error| WalError::io("sync log directory", dir, error))?;
 
     let span = log.span();
-    if log.slots.purged.as_ref().map_or(0, |(purged, _)| purged + 1) != span.first {
+    // Sequence numbers tell that nothing is missing after the first file; what was before it, if anything, must be purged.
+    let is_whole = ids[0] == 1 || log.slots.purged.as_ref().is_some_and(|(purged, _)| purged + 1 == span.first);
+    if !is_whole {
         return Err(WalError::corrupt(&segment_path(dir, ids[0]), 0, "entries before this file are missing and were not purged"));
     }
     let recovery = Recovery { is_new: false, segments: ids.len(), entries: span.next - span.first, cut };

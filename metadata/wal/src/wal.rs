@@ -69,7 +69,7 @@ impl Wal {
         Ok((Self { shared, config, metrics, thread: Mutex::new(Some(thread)) }, recovery))
     }
 
-    /// Appends entries. They are readable when this returns.
+    /// Appends entries. They are readable when this returns. A log that holds nothing and gave nothing up may begin with any index.
     ///
     /// # Errors
     /// [`WalError::QueueFull`], [`WalError::OutOfOrder`] and [`WalError::TooLarge`] change nothing, and `done` is dropped.
@@ -84,13 +84,12 @@ impl Wal {
             return Err(WalError::TooLarge { len: bytes, max: bytes_max });
         }
         let mut state = self.usable()?;
-        let next = state.log.span().next;
-        if first_index != next {
-            return Err(WalError::OutOfOrder { index: first_index, next });
+        if !state.log.takes(first_index) {
+            return Err(WalError::OutOfOrder { index: first_index, next: state.log.span().next });
         }
         state.queue.check_room(payloads.len(), bytes, &self.config)?;
-        for payload in &payloads {
-            state.log.push(payload.clone());
+        for (index, payload) in (first_index..).zip(&payloads) {
+            state.log.push(index, payload.clone());
         }
         self.submit(state, Change::Append { first_index, payloads }, Some(done));
         Ok(())

@@ -5,7 +5,7 @@ mod support;
 use bytes::Bytes;
 use siltstone_core::ErrorKind;
 use siltstone_disk::{Disk, LossyDisk, RealDisk};
-use siltstone_wal::{Slot, Wal, WalConfig, WalError};
+use siltstone_wal::{LogSpan, Slot, Wal, WalConfig, WalError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -95,14 +95,27 @@ fn many_threads_share_syncs_on_a_slow_disk() {
 fn holes_and_double_entries_are_refused() {
     let wal = open(&LossyDisk::new());
     let append = |index| Wal::blocking(|done| wal.append(index, vec![Bytes::new()], done));
-    assert!(matches!(append(1), Err(WalError::OutOfOrder { index: 1, next: 0 })));
     append(0).unwrap();
+    assert!(matches!(append(2), Err(WalError::OutOfOrder { index: 2, next: 1 })));
     assert!(matches!(append(0), Err(WalError::OutOfOrder { index: 0, next: 1 })));
     assert!(matches!(Wal::blocking(|done| wal.truncate_from(2, done)), Err(WalError::OutOfSpan { .. })));
     run(&wal, &Step::Purge(0));
     assert!(matches!(Wal::blocking(|done| wal.truncate_from(0, done)), Err(WalError::OutOfSpan { .. })));
     append(1).unwrap();
     assert_eq!(wal.span().next, 2);
+}
+
+#[test]
+fn an_empty_log_begins_with_any_index() {
+    let disk = LossyDisk::new();
+    let wal = open(&disk);
+    for index in 7..10 {
+        Wal::blocking(|done| wal.append(index, vec![Bytes::from(vec![1; 400])], done)).unwrap();
+    }
+    drop(wal);
+    let wal = open(&disk);
+    assert_eq!(wal.span(), LogSpan { first: 7, next: 10 });
+    assert!(matches!(Wal::blocking(|done| wal.append(7, vec![Bytes::new()], done)), Err(WalError::OutOfOrder { .. })));
 }
 
 #[test]

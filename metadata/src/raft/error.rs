@@ -1,0 +1,123 @@
+//! Why a member does not start, or must end.
+
+use siltstone_core::ErrorKind;
+use siltstone_format::{envelope::EnvelopeError, snapshot::SnapshotError};
+use siltstone_wal::WalError;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a member does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The log does not open.
+    #[error("open the log of the metadata group")]
+    Log(#[from] WalError),
+    /// A file operation failed.
+    #[error("{verb} {}", path.display())]
+    Io {
+        /// What was tried.
+        verb: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the disk said.
+        source: Arc<io::Error>,
+    },
+    /// A stored record is damaged.
+    #[error("read {}", path.display())]
+    Record {
+        /// The file, or the directory of the log.
+        path: PathBuf,
+        /// What is wrong.
+        source: EnvelopeError,
+    },
+    /// The machine's part of a snapshot file is damaged.
+    #[error("read the machine of snapshot file {}", path.display())]
+    Machine {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: SnapshotError,
+    },
+    /// Stored parts contradict each other: something was lost, and starting would forget what was acknowledged.
+    #[error("start the metadata member in {}: {what}", path.display())]
+    Lost {
+        /// The member's directory.
+        path: PathBuf,
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The directory is another member's.
+    #[error("start metadata member {wanted} in {}: it is the directory of member {found}", path.display())]
+    WrongMember {
+        /// The member's directory.
+        path: PathBuf,
+        /// The member that was to be started.
+        wanted: u64,
+        /// The member that the directory belongs to.
+        found: u64,
+    },
+    /// Raft refused.
+    #[error("start Raft: {reason}")]
+    Raft {
+        /// What it said.
+        reason: String,
+    },
+    /// The group was not ready in time.
+    #[error("wait for the metadata group: after {} ms it is not ready: {reason}", waited.as_millis())]
+    NotReady {
+        /// How long it was waited for.
+        waited: Duration,
+        /// What was missing last.
+        reason: String,
+    },
+}
+
+impl StartError {
+    pub(crate) fn io(verb: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { verb, path: path.to_owned(), source: Arc::new(source) }
+    }
+
+    pub(crate) fn record(path: &Path) -> impl FnOnce(EnvelopeError) -> Self {
+        move |source| Self::Record { path: path.to_owned(), source }
+    }
+
+    /// What the caller should do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Log(error) => error.kind(),
+            Self::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorKind::Exhausted,
+                io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+                _ => ErrorKind::Unavailable,
+            },
+            Self::Record { source, .. } => source.kind(),
+            Self::Machine { .. } | Self::Lost { .. } => ErrorKind::Corrupt,
+            Self::WrongMember { .. } => ErrorKind::Conflict,
+            Self::Raft { .. } => ErrorKind::Internal,
+            Self::NotReady { .. } => ErrorKind::Unavailable,
+        }
+    }
+}
+
+/// Why a running member must end its process. What it promised is on disk; it must promise nothing more.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum FatalError {
+    /// The log failed.
+    #[error("keep the log of the metadata group")]
+    Log(#[from] WalError),
+    /// A file operation of the log hangs.
+    #[error("keep the log of the metadata group: the disk has not answered for {} ms", stall.as_millis())]
+    Stalled {
+        /// For how long so far.
+        stall: Duration,
+    },
+    /// Raft stopped by itself.
+    #[error("run Raft: {reason}")]
+    Raft {
+        /// What it said.
+        reason: String,
+    },
+}

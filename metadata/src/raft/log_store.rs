@@ -1,0 +1,172 @@
+//! openraft's log storage on the write-ahead log.
+//!
+//! Appends return when the entries are readable and report when they are durable; votes, truncations and purges return when they are
+//! durable (WA-1). The committed index alone is written without anybody waiting: Raft finds it again by itself after a restart, and a sync
+//! for it would double the cost of each commit.
+
+use crate::raft::stored::{decode_entry, decode_entry_log_id, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote};
+use crate::raft::types::{LogId, RaftTypes, StorageError};
+use bytes::Bytes;
+use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
+use openraft::{AnyError, Entry, OptionalSend, RaftLogReader, StorageIOError, Vote};
+use parking_lot::Mutex;
+use siltstone_wal::{Done, Slot, Wal, WalError};
+use std::fmt::Debug;
+use std::io;
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+use tokio::sync::{Notify, oneshot};
+
+/// Entries are read for replication in pieces of about this size, so that a follower that is far behind costs no more memory than this.
+const READ_BYTES_MAX: usize = 4 << 20;
+
+/// Raft's log. Clones share it.
+#[derive(Clone)]
+pub(crate) struct LogStore {
+    wal: Arc<Wal>,
+    /// Told when an append became durable, and with it room in the queue.
+    room: Arc<Notify>,
+}
+
+impl LogStore {
+    pub(crate) fn new(wal: Arc<Wal>) -> Self {
+        Self { wal, room: Arc::new(Notify::new()) }
+    }
+
+    async fn durable<F>(&self, change: F) -> Result<(), WalError>
+    where
+        F: FnOnce(&Wal, Done) -> Result<(), WalError>,
+    {
+        let (sender, receiver) = oneshot::channel();
+        // A failed change drops `done` and with it the sender; nobody waits any more when the receiver is gone.
+        change(&self.wal, Box::new(move |outcome| drop(sender.send(outcome))))?;
+        receiver.await.unwrap_or(Err(WalError::Closed))
+    }
+
+    /// Hands entries to the log, waiting for room in its queue.
+    async fn enqueue(&self, first_index: u64, payloads: Vec<Bytes>, callback: LogFlushed<RaftTypes>) -> Result<(), WalError> {
+        let callback = Arc::new(Mutex::new(Some(callback)));
+        loop {
+            let room = self.room.notified();
+            let (callback, waker) = (callback.clone(), self.room.clone());
+            let done = Box::new(move |outcome: Result<(), WalError>| {
+                if let Some(callback) = callback.lock().take() {
+                    callback.log_io_completed(outcome.map_err(io::Error::other));
+                }
+                waker.notify_waiters();
+            });
+            match self.wal.append(first_index, payloads.clone(), done) {
+                Err(WalError::QueueFull { .. }) => room.await,
+                other => return other,
+            }
+        }
+    }
+
+    fn read(&self, start: u64, end: u64, bytes_max: usize) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
+        let entries = self.wal.read(start, end, bytes_max).map_err(read_error)?;
+        entries.iter().map(|(_, payload)| decode_entry(payload).map_err(read_error)).collect()
+    }
+}
+
+impl RaftLogReader<RaftTypes> for LogStore {
+    async fn try_get_log_entries<R>(&mut self, range: R) -> Result<Vec<Entry<RaftTypes>>, StorageError>
+    where
+        R: RangeBounds<u64> + Clone + Debug + OptionalSend,
+    {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => u64::MAX,
+        };
+        self.read(start, end, usize::MAX)
+    }
+
+    async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
+        self.read(start, end, READ_BYTES_MAX)
+    }
+}
+
+impl RaftLogStorage<RaftTypes> for LogStore {
+    type LogReader = Self;
+
+    async fn get_log_state(&mut self) -> Result<LogState<RaftTypes>, StorageError> {
+        let last_purged_log_id = self.wal.purged().map(|(_, note)| decode_log_id(&note)).transpose().map_err(read_error)?;
+        let next = self.wal.span().next;
+        let last = self.wal.read(next.saturating_sub(1), next, usize::MAX).map_err(read_error)?;
+        let last = last.first().map(|(_, payload)| decode_entry_log_id(payload)).transpose().map_err(read_error)?;
+        Ok(LogState { last_purged_log_id, last_log_id: last.or(last_purged_log_id) })
+    }
+
+    async fn get_log_reader(&mut self) -> Self {
+        self.clone()
+    }
+
+    async fn save_vote(&mut self, vote: &Vote<u64>) -> Result<(), StorageError> {
+        let vote = encode_vote(vote).map_err(|error| StorageIOError::write_vote(AnyError::new(&error)))?;
+        let saved = self.durable(|wal, done| wal.set(Slot::Vote, vote, Some(done))).await;
+        saved.map_err(|error| StorageIOError::write_vote(AnyError::new(&error)).into())
+    }
+
+    async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError> {
+        let vote = self.wal.get(Slot::Vote).map(|vote| decode_vote(&vote)).transpose();
+        vote.map_err(|error| StorageIOError::read_vote(AnyError::new(&error)).into())
+    }
+
+    async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError> {
+        let Some(committed) = committed else { return Ok(()) };
+        let committed = encode_log_id(committed).map_err(write_error)?;
+        self.wal.set(Slot::Committed, committed, None).map_err(write_error)
+    }
+
+    async fn read_committed(&mut self) -> Result<Option<LogId>, StorageError> {
+        self.wal.get(Slot::Committed).map(|committed| decode_log_id(&committed)).transpose().map_err(read_error)
+    }
+
+    async fn append<I>(&mut self, entries: I, callback: LogFlushed<RaftTypes>) -> Result<(), StorageError>
+    where
+        I: IntoIterator<Item = Entry<RaftTypes>> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let mut first_index = None;
+        let mut payloads = Vec::new();
+        // What is purged stands in a snapshot and is not taken back into the log.
+        let purged = self.wal.purged().map(|(purged, _)| purged);
+        for entry in entries.into_iter().filter(|entry| Some(entry.log_id.index) > purged) {
+            first_index.get_or_insert(entry.log_id.index);
+            payloads.push(encode_entry(&entry).map_err(write_error)?);
+        }
+        let Some(first_index) = first_index else {
+            callback.log_io_completed(Ok(()));
+            return Ok(());
+        };
+        self.enqueue(first_index, payloads, callback).await.map_err(write_error)
+    }
+
+    async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
+        self.durable(|wal, done| wal.truncate_from(log_id.index, done)).await.map_err(write_error)
+    }
+
+    async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
+        let note = encode_log_id(log_id).map_err(write_error)?;
+        self.durable(|wal, done| wal.purge_to(log_id.index, note, done)).await.map_err(write_error)
+    }
+}
+
+fn read_error<E>(error: E) -> StorageError
+where
+    E: std::error::Error + 'static,
+{
+    StorageIOError::read_logs(AnyError::new(&error)).into()
+}
+
+fn write_error<E>(error: E) -> StorageError
+where
+    E: std::error::Error + 'static,
+{
+    StorageIOError::write_logs(AnyError::new(&error)).into()
+}

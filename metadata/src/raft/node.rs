@@ -1,0 +1,290 @@
+//! One running member of the group.
+
+use crate::raft::config::{NodeConfig, NodeParts};
+use crate::raft::error::{FatalError, StartError};
+use crate::raft::log_store::LogStore;
+use crate::raft::snapshots::{SnapshotStore, read_file};
+use crate::raft::state_machine::StateMachine;
+use crate::raft::stored::{ENTRY_OVERHEAD_BYTES, MemberIdentity};
+use crate::raft::supervisor::{Fatal, Supervisor};
+use crate::raft::types::{Applied, Proposal, Raft, RaftTypes};
+use async_trait::async_trait;
+use openraft::error::{InitializeError, RaftError};
+use openraft::network::RaftNetworkFactory;
+use openraft::{BasicNode, SnapshotPolicy};
+use parking_lot::Mutex;
+use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
+use siltstone_disk::{Disk, create_dir_durable};
+use siltstone_format::{
+    command::{Command, CommandBody, Reply},
+    manifest::Manifest,
+};
+use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_wal::{Recovery, Wal, WalError, WalMetrics};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+/// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
+const MEMBER_FILE: &str = "member";
+const MEMBER_FILE_TEMPORARY: &str = "member.tmp";
+
+/// How long [`MetadataNode::start`] waits for a group of one to be ready: replaying a log takes seconds at most.
+const SINGLE_READY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// One running member. Clones are handles on the same member.
+#[derive(Clone)]
+pub struct MetadataNode {
+    inner: Arc<Inner>,
+}
+
+/// What the handle and the supervisor share.
+pub(crate) struct Inner {
+    pub(crate) config: NodeConfig,
+    pub(crate) raft: Raft,
+    pub(crate) wal: Arc<Wal>,
+    pub(crate) manifests: watch::Receiver<Manifest>,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) fatal: Arc<Fatal>,
+    /// The disk stalls: no new proposals.
+    pub(crate) is_stalled: AtomicBool,
+    clock: Arc<dyn Clock>,
+    supervisor: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl MetadataNode {
+    /// Starts a member from what its directory holds, or as a member of a new group. A group of one is ready when this returns; of several
+    /// members, see [`MetadataNode::wait_ready`]. Must run within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running then.
+    pub async fn start<N>(config: NodeConfig, parts: NodeParts<N>) -> Result<Self, StartError>
+    where
+        N: RaftNetworkFactory<RaftTypes>,
+    {
+        let NodeParts { disk, dir, clock, network, incarnation, on_fatal } = parts;
+        let fatal = Arc::new(Fatal::new(on_fatal));
+        let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
+        let opened = spawn_blocking(move || {
+            let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
+            let (wal, recovery) = Wal::open(disk.clone(), &dir.join("wal"), wal_config, on_fatal)?;
+            let wal = Arc::new(wal);
+            check_member(disk.as_ref(), &dir, node_id, &recovery)?;
+            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone())?;
+            Ok::<_, StartError>((wal, StateMachine::new(Arc::new(snapshots), newest)))
+        });
+        let (wal, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
+
+        let manifests = state_machine.watch();
+        let raft_config = Arc::new(raft_config(&config)?);
+        let raft = Raft::new(node_id, raft_config, network, LogStore::new(wal.clone()), state_machine).await;
+        let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        let inner = Arc::new(Inner {
+            config,
+            raft,
+            wal,
+            manifests,
+            incarnation,
+            fatal,
+            is_stalled: AtomicBool::new(false),
+            clock,
+            supervisor: Mutex::new(None),
+        });
+        let node = Self { inner };
+        if let Err(error) = node.begin().await {
+            node.shutdown().await;
+            return Err(error);
+        }
+        Ok(node)
+    }
+
+    async fn begin(&self) -> Result<(), StartError> {
+        let Inner { config, raft, .. } = self.inner.as_ref();
+        let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
+        let is_single = members.len() == 1;
+        // Every member of a new group may do this: they agree, as they name the same members.
+        match raft.initialize(members).await {
+            Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
+            Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
+        }
+        *self.inner.supervisor.lock() = Some(Supervisor::spawn(&self.inner));
+        if is_single {
+            // Nobody else can be leader, so there is no reason to wait for a timeout. An error shows in the wait.
+            let _ = raft.trigger().elect().await;
+            self.wait_ready(SINGLE_READY_TIMEOUT).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the group lives and this member has applied all that was committed before the call.
+    ///
+    /// # Errors
+    /// [`StartError::NotReady`].
+    pub async fn wait_ready(&self, timeout: Duration) -> Result<(), StartError> {
+        let mut reason = "the group has no leader".to_owned();
+        let ready = async {
+            loop {
+                match self.read_index().await {
+                    Ok(index) => {
+                        let mut manifests = self.watch();
+                        let applied = manifests.wait_for(|manifest| manifest.version >= index && manifest.incarnation != Incarnation(0));
+                        "the log is being applied".clone_into(&mut reason);
+                        if applied.await.is_ok() {
+                            return;
+                        }
+                        "the member has stopped".clone_into(&mut reason);
+                    }
+                    Err(error) => reason = error.to_string(),
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if tokio::time::timeout(timeout, ready).await.is_ok() { Ok(()) } else { Err(StartError::NotReady { waited: timeout, reason }) }
+    }
+
+    /// Ends the member: what it acknowledged is durable already. Idempotent.
+    pub async fn shutdown(&self) {
+        self.inner.fatal.disarm();
+        if let Some(supervisor) = self.inner.supervisor.lock().take() {
+            supervisor.abort();
+        }
+        // An error means that Raft's task panicked: it is down as well then.
+        let _ = self.inner.raft.shutdown().await;
+        let wal = self.inner.wal.clone();
+        // It cannot be refused; were the runtime shutting down, dropping the log would close it.
+        let _ = spawn_blocking(move || wal.close()).await;
+    }
+
+    /// The member's Raft, for the serving side of a network.
+    #[must_use]
+    pub fn raft(&self) -> &openraft::Raft<RaftTypes> {
+        &self.inner.raft
+    }
+
+    /// Whether this member leads the group, as far as it knows.
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        self.inner.is_leader()
+    }
+
+    /// The counters of the member's log.
+    #[must_use]
+    pub fn wal_metrics(&self) -> Arc<WalMetrics> {
+        self.inner.wal.metrics().clone()
+    }
+}
+
+impl Inner {
+    pub(crate) fn is_leader(&self) -> bool {
+        self.raft.metrics().borrow().current_leader == Some(self.config.node_id)
+    }
+
+    pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        let unavailable = |reason: String| ClientError::Unavailable { reason };
+        let unknown = |reason: String| ClientError::UnknownOutcome { reason };
+        if self.is_stalled.load(Ordering::Acquire) {
+            return Err(unavailable("the disk of the group's leader does not answer".to_owned()));
+        }
+        // Before the command is handed over this is certain. Afterwards Raft's own answer "not the leader" may be about a command that
+        // was in the log for a while, and that another member may still bring to life.
+        if !self.is_leader() {
+            let leader = self.raft.metrics().borrow().current_leader;
+            return Err(unavailable(leader.map_or_else(|| "the group has no leader".to_owned(), |id| format!("member {id} leads the group"))));
+        }
+        let name = body.name();
+        let proposal = Proposal::new(Command { proposed_at_ms: self.clock.now_ms(), body }).map_err(|error| unavailable(error.to_string()))?;
+        if proposal.encoded.len() + ENTRY_OVERHEAD_BYTES > self.config.wal.payload_bytes_max as usize {
+            return Err(unavailable(format!("the command {name} of {} bytes is too long for the log", proposal.encoded.len())));
+        }
+        match tokio::time::timeout(self.config.propose_timeout(), self.raft.client_write(proposal)).await {
+            Ok(Ok(written)) => {
+                let Applied(reply) = written.data;
+                let reply = reply.ok_or_else(|| unknown(format!("Raft gave no reply to {name}")))?;
+                let incarnation = self.manifests.borrow().incarnation;
+                Ok((CommitToken { incarnation, index: CommitIndex(written.log_id.index) }, reply))
+            }
+            Ok(Err(error)) => Err(unknown(format!("{name}: {error}"))),
+            Err(_) => Err(unknown(format!("{name}: no outcome within {} ms", self.config.propose_ms_max))),
+        }
+    }
+}
+
+#[async_trait]
+impl MetadataClient for MetadataNode {
+    async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        self.inner.propose(body).await
+    }
+
+    fn manifest(&self) -> Manifest {
+        self.inner.manifests.borrow().clone()
+    }
+
+    fn watch(&self) -> watch::Receiver<Manifest> {
+        self.inner.manifests.clone()
+    }
+
+    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+        let unavailable = |reason: String| ClientError::Unavailable { reason };
+        match tokio::time::timeout(self.inner.config.propose_timeout(), self.inner.raft.get_read_log_id()).await {
+            Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
+            Ok(Err(error)) => Err(unavailable(error.to_string())),
+            Err(_) => Err(unavailable("no quorum answered in time".to_owned())),
+        }
+    }
+}
+
+fn raft_config(config: &NodeConfig) -> Result<openraft::Config, StartError> {
+    let raft = openraft::Config {
+        cluster_name: "siltstone".to_owned(),
+        heartbeat_interval: config.heartbeat_ms,
+        election_timeout_min: config.election_ms_min,
+        election_timeout_max: config.election_ms_max,
+        // A snapshot travels whole, so its time grows with the manifest.
+        install_snapshot_timeout: 60_000,
+        snapshot_policy: SnapshotPolicy::LogsSinceLast(config.snapshot_entries),
+        max_in_snapshot_log_to_keep: config.log_entries_kept,
+        ..openraft::Config::default()
+    };
+    raft.validate().map_err(|error| StartError::Raft { reason: error.to_string() })
+}
+
+/// The directory must be this member's, and its log must not have gone.
+fn check_member(disk: &dyn Disk, dir: &Path, node_id: u64, recovery: &Recovery) -> Result<(), StartError> {
+    let path = dir.join(MEMBER_FILE);
+    match read_file(disk, &path) {
+        Ok(bytes) => {
+            let found = MemberIdentity::decode(&bytes).map_err(StartError::record(&path))?.node_id;
+            if found != node_id {
+                return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found });
+            }
+            if recovery.is_new {
+                return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" });
+            }
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let bytes = MemberIdentity { node_id }.encode().map_err(StartError::record(&path))?;
+            write_member(disk, dir, &path, &bytes).map_err(|error| StartError::io("write", &path, error))
+        }
+        Err(error) => Err(StartError::io("read", &path, error)),
+    }
+}
+
+fn write_member(disk: &dyn Disk, dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let temporary = dir.join(MEMBER_FILE_TEMPORARY);
+    match disk.remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    create_dir_durable(disk, dir)?;
+    let file = disk.create_new(&temporary)?;
+    file.write_all_at(bytes, 0)?;
+    file.sync_data()?;
+    disk.rename(&temporary, path)?;
+    disk.sync_dir(dir)
+}

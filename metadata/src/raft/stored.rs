@@ -1,0 +1,206 @@
+//! The stored form of what Raft itself keeps: log entries, votes, log ids, snapshot files and their pointer. `docs/formats/raft.md` is the
+//! description for people.
+//!
+//! Own structures, not openraft's: what lies on disk must not change with a library.
+
+use crate::raft::types::{LogId, Membership, Proposal, RaftTypes, SnapshotMeta};
+use bytes::Bytes;
+use openraft::{BasicNode, CommittedLeaderId, Entry, EntryPayload, Vote};
+use serde::{Deserialize, Serialize};
+use siltstone_format::envelope::{EnvelopeError, Kind};
+use std::collections::{BTreeMap, BTreeSet};
+
+const ENTRY: Kind = Kind { what: "log entry", magic: *b"SLre", version: 1 };
+const VOTE: Kind = Kind { what: "vote", magic: *b"SLrv", version: 1 };
+const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
+const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 1 };
+const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
+const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 1 };
+
+/// Bytes that an entry's own part takes at most beside a command: an envelope and four numbers.
+pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 64;
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct StoredLogId {
+    term: u64,
+    leader: u64,
+    index: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredEntry {
+    log_id: StoredLogId,
+    payload: StoredPayload,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredPayload {
+    Blank,
+    /// The command's own envelope follows.
+    Command,
+    Membership(StoredMembers),
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredMembers {
+    /// One set of voters, or two during a change.
+    configs: Vec<BTreeSet<u64>>,
+    /// All members and their addresses, learners included.
+    nodes: BTreeMap<u64, String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredVote {
+    term: u64,
+    node: u64,
+    committed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSnapshot {
+    last_log_id: Option<StoredLogId>,
+    membership_log_id: Option<StoredLogId>,
+    members: StoredMembers,
+    snapshot_id: String,
+}
+
+/// Names the snapshot that stands for the entries before it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct SnapshotPointer {
+    /// The file's name in the directory of snapshots.
+    pub(crate) file: String,
+    /// The file's length in bytes.
+    pub(crate) len: u64,
+    /// The index of the last entry that it covers.
+    pub(crate) last_index: Option<u64>,
+}
+
+/// Who a member is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct MemberIdentity {
+    pub(crate) node_id: u64,
+}
+
+pub(crate) fn encode_entry(entry: &Entry<RaftTypes>) -> Result<Bytes, EnvelopeError> {
+    let (payload, command): (_, &[u8]) = match &entry.payload {
+        EntryPayload::Blank => (StoredPayload::Blank, &[]),
+        EntryPayload::Normal(proposal) => (StoredPayload::Command, &proposal.encoded),
+        EntryPayload::Membership(membership) => (StoredPayload::Membership(StoredMembers::of(membership)), &[]),
+    };
+    let mut bytes = ENTRY.encode(&StoredEntry { log_id: entry.log_id.into(), payload })?;
+    bytes.extend_from_slice(command);
+    Ok(bytes.into())
+}
+
+pub(crate) fn decode_entry(bytes: &Bytes) -> Result<Entry<RaftTypes>, EnvelopeError> {
+    let (stored, rest): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
+    let payload = match stored.payload {
+        StoredPayload::Command => {
+            return Ok(Entry { log_id: stored.log_id.into(), payload: EntryPayload::Normal(Proposal::decode(bytes.slice_ref(rest))?) });
+        }
+        StoredPayload::Blank => EntryPayload::Blank,
+        StoredPayload::Membership(members) => EntryPayload::Membership(members.into()),
+    };
+    if !rest.is_empty() {
+        return Err(EnvelopeError::Trailing { what: ENTRY.what, extra: rest.len() });
+    }
+    Ok(Entry { log_id: stored.log_id.into(), payload })
+}
+
+/// Only the log id of an entry: cheaper than the whole.
+pub(crate) fn decode_entry_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
+    let (stored, _): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
+    Ok(stored.log_id.into())
+}
+
+pub(crate) fn encode_vote(vote: &Vote<u64>) -> Result<Bytes, EnvelopeError> {
+    let stored = StoredVote { term: vote.leader_id.term, node: vote.leader_id.node_id, committed: vote.committed };
+    Ok(VOTE.encode(&stored)?.into())
+}
+
+pub(crate) fn decode_vote(bytes: &[u8]) -> Result<Vote<u64>, EnvelopeError> {
+    let stored: StoredVote = VOTE.decode(bytes)?;
+    let vote = if stored.committed { Vote::new_committed } else { Vote::new };
+    Ok(vote(stored.term, stored.node))
+}
+
+pub(crate) fn encode_log_id(log_id: LogId) -> Result<Bytes, EnvelopeError> {
+    Ok(LOG_ID.encode(&StoredLogId::from(log_id))?.into())
+}
+
+pub(crate) fn decode_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
+    LOG_ID.decode::<StoredLogId>(bytes).map(Into::into)
+}
+
+/// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own.
+pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, machine: &[u8]) -> Result<Vec<u8>, EnvelopeError> {
+    let stored = StoredSnapshot {
+        last_log_id: meta.last_log_id.map(Into::into),
+        membership_log_id: meta.last_membership.log_id().map(Into::into),
+        members: StoredMembers::of(meta.last_membership.membership()),
+        snapshot_id: meta.snapshot_id.clone(),
+    };
+    let mut bytes = SNAPSHOT.encode(&stored)?;
+    bytes.extend_from_slice(machine);
+    Ok(bytes)
+}
+
+/// What Raft knows of a snapshot file, and the machine's snapshot.
+pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, Bytes), EnvelopeError> {
+    let (stored, machine): (StoredSnapshot, _) = SNAPSHOT.decode_prefix(bytes)?;
+    let meta = SnapshotMeta {
+        last_log_id: stored.last_log_id.map(Into::into),
+        last_membership: Membership::new(stored.membership_log_id.map(Into::into), stored.members.into()),
+        snapshot_id: stored.snapshot_id,
+    };
+    Ok((meta, bytes.slice_ref(machine)))
+}
+
+impl SnapshotPointer {
+    pub(crate) fn encode(&self) -> Result<Bytes, EnvelopeError> {
+        Ok(POINTER.encode(self)?.into())
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        POINTER.decode(bytes)
+    }
+}
+
+impl MemberIdentity {
+    pub(crate) fn encode(self) -> Result<Bytes, EnvelopeError> {
+        Ok(MEMBER.encode(&self)?.into())
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        MEMBER.decode(bytes)
+    }
+}
+
+impl From<LogId> for StoredLogId {
+    fn from(log_id: LogId) -> Self {
+        Self { term: log_id.leader_id.term, leader: log_id.leader_id.node_id, index: log_id.index }
+    }
+}
+
+impl From<StoredLogId> for LogId {
+    fn from(stored: StoredLogId) -> Self {
+        Self::new(CommittedLeaderId::new(stored.term, stored.leader), stored.index)
+    }
+}
+
+impl StoredMembers {
+    fn of(membership: &openraft::Membership<u64, BasicNode>) -> Self {
+        Self { configs: membership.get_joint_config().clone(), nodes: membership.nodes().map(|(id, node)| (*id, node.addr.clone())).collect() }
+    }
+}
+
+impl From<StoredMembers> for openraft::Membership<u64, BasicNode> {
+    fn from(stored: StoredMembers) -> Self {
+        let nodes: BTreeMap<u64, BasicNode> = stored.nodes.into_iter().map(|(id, addr)| (id, BasicNode { addr })).collect();
+        Self::new(stored.configs, nodes)
+    }
+}
+
+#[cfg(test)]
+#[path = "stored_test.rs"]
+mod tests;

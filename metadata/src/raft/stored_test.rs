@@ -1,0 +1,81 @@
+use super::*;
+use siltstone_core::Incarnation;
+use siltstone_format::command::{Command, CommandBody};
+
+fn log_id(index: u64) -> LogId {
+    LogId::new(CommittedLeaderId::new(3, 7), index)
+}
+
+fn membership() -> openraft::Membership<u64, BasicNode> {
+    let nodes: BTreeMap<u64, BasicNode> = [(1, "a:1"), (2, "b:2"), (9, "")].map(|(id, addr)| (id, BasicNode { addr: addr.to_owned() })).into();
+    openraft::Membership::new(vec![[1, 2].into(), [2, 9].into()], nodes)
+}
+
+fn entries() -> Vec<Entry<RaftTypes>> {
+    let command = Command { proposed_at_ms: 1_700_000_000_000, body: CommandBody::FoundGroup { incarnation: Incarnation(77) } };
+    vec![
+        Entry { log_id: log_id(4), payload: EntryPayload::Blank },
+        Entry { log_id: log_id(5), payload: EntryPayload::Normal(Proposal::new(command).unwrap()) },
+        Entry { log_id: log_id(6), payload: EntryPayload::Membership(membership()) },
+    ]
+}
+
+#[test]
+fn entries_come_back_and_no_flipped_byte_passes() {
+    for entry in entries() {
+        let bytes = encode_entry(&entry).unwrap();
+        let read = decode_entry(&bytes).unwrap();
+        assert_eq!(format!("{read:?}"), format!("{entry:?}"));
+        assert_eq!(decode_entry_log_id(&bytes).unwrap(), entry.log_id);
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 0x55;
+            assert!(decode_entry(&flipped.into()).is_err(), "byte {at}");
+            assert!(decode_entry(&bytes.slice(..at)).is_err(), "cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn an_entry_adds_no_more_than_its_overhead_to_a_command() {
+    let Entry { payload: EntryPayload::Normal(proposal), .. } = entries().remove(1) else { panic!("a command") };
+    let longest = LogId::new(CommittedLeaderId::new(u64::MAX, u64::MAX), u64::MAX);
+    let entry = Entry { log_id: longest, payload: EntryPayload::Normal(proposal.clone()) };
+    assert!(encode_entry(&entry).unwrap().len() <= proposal.encoded.len() + ENTRY_OVERHEAD_BYTES);
+}
+
+#[test]
+fn votes_ids_and_pointers_come_back() {
+    for vote in [Vote::new(0, 0), Vote::new(5, 2), Vote::new_committed(u64::MAX, 3)] {
+        assert_eq!(decode_vote(&encode_vote(&vote).unwrap()).unwrap(), vote);
+    }
+    assert_eq!(decode_log_id(&encode_log_id(log_id(8)).unwrap()).unwrap(), log_id(8));
+    let pointer = SnapshotPointer { file: "x.snapshot".to_owned(), len: 5, last_index: None };
+    assert_eq!(SnapshotPointer::decode(&pointer.encode().unwrap()).unwrap(), pointer);
+    assert!(decode_vote(&encode_log_id(log_id(8)).unwrap()).is_err(), "kinds are told apart");
+}
+
+#[test]
+fn a_snapshot_file_comes_back() {
+    let last_membership = Membership::new(Some(log_id(2)), membership());
+    let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
+    let bytes = Bytes::from(encode_snapshot_file(&meta, b"machine").unwrap());
+    assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta, Bytes::from_static(b"machine")));
+}
+
+#[test]
+fn version_1_is_written_as_ever() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let golden: Vec<&str> = include_str!("golden/v1.txt").lines().collect();
+    let mut written: Vec<String> = entries().iter().map(|entry| hex(&encode_entry(entry).unwrap())).collect();
+    written.push(hex(&encode_vote(&Vote::new_committed(5, 2)).unwrap()));
+    written.push(hex(&encode_log_id(log_id(8)).unwrap()));
+    written.push(hex(&SnapshotPointer { file: "x.snapshot".to_owned(), len: 5, last_index: Some(9) }.encode().unwrap()));
+    written.push(hex(&MemberIdentity { node_id: 3 }.encode().unwrap()));
+    if std::env::var_os("SILTSTONE_BLESS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/raft/golden/v1.txt");
+        std::fs::write(path, written.join("\n") + "\n").unwrap();
+        return;
+    }
+    assert_eq!(written, golden, "the format changed: that needs a new version number and a reader for the old one");
+}

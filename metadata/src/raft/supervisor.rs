@@ -1,0 +1,97 @@
+//! What watches a running member: the stall ladder, Raft's own end, the founding of a new group, and snapshots by size.
+//!
+//! The ladder bounds how long a leader whose disk hangs may keep the lead: Raft's heartbeats do not wait for the disk, so without it such a
+//! leader would stay for ever. Its first rung, a metric at 100 ms, is the log's.
+
+use crate::raft::config::OnFatal;
+use crate::raft::error::FatalError;
+use crate::raft::node::Inner;
+use parking_lot::Mutex;
+use siltstone_core::Incarnation;
+use siltstone_format::command::CommandBody;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// How often the supervisor looks: an eighth of the rung at which leadership is given up.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Tells once that the process must end.
+pub(crate) struct Fatal(Mutex<Option<OnFatal>>);
+
+impl Fatal {
+    pub(crate) fn new(on_fatal: OnFatal) -> Self {
+        Self(Mutex::new(Some(on_fatal)))
+    }
+
+    pub(crate) fn report(&self, error: &FatalError) {
+        let on_fatal = self.0.lock().take();
+        if let Some(on_fatal) = on_fatal {
+            tracing::error!(%error, "the metadata member must end");
+            on_fatal(error);
+        }
+    }
+
+    /// The member ends by itself: nothing that happens from now on is fatal.
+    pub(crate) fn disarm(&self) {
+        self.0.lock().take();
+    }
+}
+
+pub(crate) struct Supervisor {
+    inner: Weak<Inner>,
+    snapshot_asked: bool,
+}
+
+impl Supervisor {
+    /// Runs until the member is gone or the task is aborted.
+    pub(crate) fn spawn(inner: &Arc<Inner>) -> JoinHandle<()> {
+        let mut supervisor = Self { inner: Arc::downgrade(inner), snapshot_asked: false };
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(TICK);
+            ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Some(inner) = supervisor.inner.upgrade() else { return };
+                supervisor.look(&inner).await;
+            }
+        })
+    }
+
+    async fn look(&mut self, inner: &Arc<Inner>) {
+        watch_disk(inner);
+        if let Err(error) = &inner.raft.metrics().borrow().running_state {
+            inner.fatal.report(&FatalError::Raft { reason: error.to_string() });
+            return;
+        }
+        if inner.is_leader() && inner.manifests.borrow().incarnation == Incarnation(0) {
+            // A failure is tried again at the next tick; a repetition changes nothing.
+            if let Err(error) = inner.propose(CommandBody::FoundGroup { incarnation: inner.incarnation }).await {
+                tracing::info!(%error, "found the metadata group");
+            }
+        }
+        let is_large = inner.wal.payload_bytes() > inner.config.snapshot_log_bytes;
+        if is_large && !self.snapshot_asked {
+            // An error means that Raft has stopped, which the next look reports.
+            let _ = inner.raft.trigger().snapshot().await;
+        }
+        self.snapshot_asked = is_large;
+    }
+}
+
+fn watch_disk(inner: &Inner) {
+    let stall = inner.wal.metrics().stall().unwrap_or_default();
+    if stall >= Duration::from_millis(inner.config.stall_ms_fatal) {
+        inner.fatal.report(&FatalError::Stalled { stall });
+    }
+    let is_stalled = stall >= Duration::from_millis(inner.config.stall_ms_yield);
+    if inner.is_stalled.swap(is_stalled, Ordering::AcqRel) != is_stalled {
+        if is_stalled {
+            tracing::warn!(stall_ms = stall.as_millis(), "the disk stalls: this member gives up leadership and does not campaign");
+        }
+        let runtime = inner.raft.runtime_config();
+        runtime.heartbeat(!is_stalled);
+        runtime.elect(!is_stalled);
+    }
+}

@@ -1,0 +1,55 @@
+//! The types that the group's Raft is made of.
+
+use bytes::Bytes;
+use siltstone_format::{
+    command::{Command, Reply},
+    envelope::EnvelopeError,
+};
+use std::sync::Arc;
+
+openraft::declare_raft_types!(
+    /// The group's Raft.
+    pub RaftTypes:
+        D = Proposal,
+        R = Applied,
+        NodeId = u64,
+        Node = openraft::BasicNode,
+        SnapshotData = SnapshotBytes,
+);
+
+pub(crate) type LogId = openraft::LogId<u64>;
+pub(crate) type Membership = openraft::StoredMembership<u64, openraft::BasicNode>;
+pub(crate) type Raft = openraft::Raft<RaftTypes>;
+pub(crate) type SnapshotMeta = openraft::SnapshotMeta<u64, openraft::BasicNode>;
+pub(crate) type StorageError = openraft::StorageError<u64>;
+
+/// A command on its way into the log, beside its stored form, so that it is encoded once. Clones share both.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    pub(crate) command: Arc<Command>,
+    pub(crate) encoded: Bytes,
+}
+
+impl Proposal {
+    /// A command as a log entry.
+    ///
+    /// # Errors
+    /// [`EnvelopeError::TooLong`] past 4 GiB.
+    pub fn new(command: Command) -> Result<Self, EnvelopeError> {
+        let encoded = command.encode()?.into();
+        Ok(Self { command: Arc::new(command), encoded })
+    }
+
+    /// A log entry's command from its stored form.
+    pub(crate) fn decode(encoded: Bytes) -> Result<Self, EnvelopeError> {
+        Ok(Self { command: Arc::new(Command::decode(&encoded)?), encoded })
+    }
+}
+
+/// What applying a log entry gave: a reply, unless the entry was Raft's own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Applied(pub(crate) Option<Reply>);
+
+/// A snapshot of the machine in one piece. Clones share the bytes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SnapshotBytes(pub Bytes);

@@ -1,0 +1,95 @@
+//! Three members in one process: election, replication, loss of one, catching up by log and by snapshot.
+
+mod support;
+
+use siltstone_disk::LossyDisk;
+use siltstone_metadata_client::{ClientError, MetadataClient};
+use std::time::Duration;
+use support::{Group, create, names};
+
+/// Every member shows these names, sooner or later.
+async fn converge(group: &Group, wanted: &[&str]) {
+    for node in group.nodes.values() {
+        let mut manifests = node.watch();
+        let seen = manifests.wait_for(|manifest| wanted.iter().all(|name| manifest.names.contains_key(*name)));
+        let seen = tokio::time::timeout(Duration::from_secs(30), seen).await;
+        assert!(seen.is_ok(), "a member shows {:?}, not {wanted:?}", names(node));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_members_elect_replicate_and_survive_the_loss_of_one() {
+    let mut group = Group::start().await;
+    group.create("a").await;
+    converge(&group, &["a"]).await;
+    let incarnations: Vec<_> = group.nodes.values().map(MetadataClient::incarnation).collect();
+    assert!(incarnations.iter().all(|incarnation| *incarnation == incarnations[0]), "one life for all");
+
+    let first = group.leader(None).await;
+    let follower = *group.nodes.keys().find(|id| **id != first).unwrap();
+    assert!(matches!(create(&group.nodes[&follower], "x").await, Err(ClientError::Unavailable { .. })), "only the leader takes commands");
+
+    group.stop_member(first).await;
+    let second = group.leader(None).await;
+    assert_ne!(second, first);
+    group.create("b").await;
+    converge(&group, &["a", "b"]).await;
+
+    // It comes back after a loss of power with what was durable, and learns the rest from the log.
+    let disk = group.disks[&first].crash(7);
+    group.disks.insert(first, disk);
+    group.start_member(first).await;
+    group.create("c").await;
+    converge(&group, &["a", "b", "c"]).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_is_far_behind_gets_a_snapshot() {
+    let mut group = Group::start().await;
+    let leader = group.leader(None).await;
+    let lagging = *group.nodes.keys().find(|id| **id != leader).unwrap();
+    group.stop_member(lagging).await;
+    let wanted: Vec<String> = (0..60).map(|number| format!("n{number:02}")).collect();
+    for name in &wanted {
+        group.create(name).await;
+    }
+    // An empty disk in its place would be another member in truth: this one only lags.
+    group.start_member(lagging).await;
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    converge(&group, &wanted).await;
+    assert!(group.nodes[&lagging].raft().metrics().borrow().snapshot.is_some(), "it caught up by a snapshot");
+
+    // And it holds what it got.
+    group.stop_member(lagging).await;
+    let disk: LossyDisk = group.disks[&lagging].crash(3);
+    group.disks.insert(lagging, disk);
+    group.start_member(lagging).await;
+    converge(&group, &wanted).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_isolated_leader_acknowledges_nothing_and_the_others_go_on() {
+    let group = Group::start().await;
+    let isolated = group.leader(None).await;
+    group.create("before").await;
+    group.network.set_isolated(isolated, true);
+    let lost = tokio::spawn({
+        let node = group.nodes[&isolated].clone();
+        async move { create(&node, "lost").await }
+    });
+    let second = group.leader(Some(isolated)).await;
+    assert_ne!(second, isolated);
+    create(&group.nodes[&second], "after").await.unwrap();
+    group.network.set_isolated(isolated, false);
+    converge(&group, &["before", "after"]).await;
+    assert!(matches!(lost.await.unwrap(), Err(ClientError::UnknownOutcome { .. })), "its outcome was not known");
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}

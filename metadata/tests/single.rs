@@ -1,0 +1,194 @@
+//! A group of one: founding, restarts, snapshots, loss of power, failing disks.
+
+mod support;
+
+use siltstone_core::{ErrorKind, Incarnation};
+use siltstone_disk::{Disk, LossyDisk};
+use siltstone_format::command::CommandBody;
+use siltstone_metadata::raft::{NoPeers, StartError};
+use siltstone_metadata::{MetadataNode, NodeConfig};
+use siltstone_metadata_client::{ClientError, MetadataClient};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use support::{create, names, parts, single_config, start_single};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_group_is_founded_and_goes_on_after_a_restart() {
+    let disk = LossyDisk::new();
+    let node = start_single(&disk).await.unwrap();
+    assert!(node.is_leader());
+    assert_eq!(node.incarnation(), Incarnation(0xabc));
+    let id = create(&node, "shop").await.unwrap();
+    assert_eq!(create(&node, "shop").await.unwrap(), id);
+    let before = node.manifest().version;
+    node.shutdown().await;
+    assert!(matches!(create(&node, "late").await, Err(ClientError::Unavailable { .. } | ClientError::UnknownOutcome { .. })));
+
+    let (mut parts, _) = parts(&disk, NoPeers);
+    parts.incarnation = Incarnation(0xdef);
+    let node = MetadataNode::start(single_config(), parts).await.unwrap();
+    assert_eq!(node.incarnation(), Incarnation(0xabc), "the group's first life goes on");
+    assert!(node.manifest().version >= before, "what was served is served again");
+    assert_eq!(names(&node), ["shop"]);
+    assert_eq!(create(&node, "shop").await.unwrap(), id);
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watch_sees_what_was_applied() {
+    let node = start_single(&LossyDisk::new()).await.unwrap();
+    let mut manifests = node.watch();
+    let before = manifests.borrow_and_update().version;
+    create(&node, "a").await.unwrap();
+    let after = manifests.wait_for(|manifest| manifest.names.contains_key("a")).await.unwrap().version;
+    assert!(after > before);
+    assert!(node.read_index().await.unwrap() >= after);
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn snapshots_purge_the_log_and_a_restart_begins_from_them() {
+    let disk = LossyDisk::new();
+    let node = start_single(&disk).await.unwrap();
+    for number in 0..60 {
+        create(&node, &format!("n{number:02}")).await.unwrap();
+    }
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while node.wal_metrics().snapshot().segments_removed == 0 {
+        assert!(Instant::now() < deadline, "nothing was purged");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    node.shutdown().await;
+    let snapshots = disk.list_dir(Path::new("/data/metadata/snapshots")).unwrap();
+    assert_eq!(snapshots.len(), 1, "{snapshots:?}");
+    for seed in 0..5 {
+        let node = start_single(&disk.crash_image(seed)).await.unwrap();
+        assert_eq!(names(&node).len(), 60);
+        create(&node, "more").await.unwrap();
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acknowledged_commands_survive_loss_of_power_at_any_operation() {
+    // The first operations are the founding; after them come commits, snapshots and purges.
+    for point in (1..260).step_by(7) {
+        let disk = LossyDisk::new();
+        disk.arm_crash_after(point);
+        let mut acknowledged = Vec::new();
+        if let Ok(node) = start_single(&disk).await {
+            for number in 0..45 {
+                let name = format!("n{number:02}");
+                match create(&node, &name).await {
+                    Ok(_) => acknowledged.push(name),
+                    Err(_) => break,
+                }
+            }
+            node.shutdown().await;
+        }
+        for seed in 0..2 {
+            let what = format!("crash at operation {point}, seed {seed}, {} acknowledged", acknowledged.len());
+            let node = start_single(&disk.crash_image(seed + point)).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+            let found = names(&node);
+            assert!(acknowledged.iter().all(|name| found.contains(name)), "{what}: found {found:?}");
+            assert!(found.len() <= acknowledged.len() + 1, "{what}: found {found:?}");
+            create(&node, "after").await.unwrap();
+            node.shutdown().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_disk_is_told_once_and_nothing_more_is_acknowledged() {
+    let disk = LossyDisk::new();
+    let (parts, fatal) = parts(&disk, NoPeers);
+    let mut config = single_config();
+    config.propose_ms_max = 2_000;
+    let node = MetadataNode::start(config, parts).await.unwrap();
+    create(&node, "a").await.unwrap();
+    disk.fail_sync(1);
+    let error = create(&node, "b").await.unwrap_err();
+    assert!(matches!(error, ClientError::UnknownOutcome { .. }), "{error}");
+    assert_eq!(fatal.load(Ordering::SeqCst), 1);
+    assert!(create(&node, "c").await.is_err());
+    node.shutdown().await;
+    assert_eq!(fatal.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hanging_disk_refuses_proposals_then_ends_the_process() {
+    let disk = LossyDisk::new();
+    let (parts, fatal) = parts(&disk, NoPeers);
+    let config = NodeConfig { stall_ms_yield: 100, stall_ms_fatal: 700, propose_ms_max: 3_000, ..single_config() };
+    let node = MetadataNode::start(config, parts).await.unwrap();
+    disk.hold_syncs();
+    let hanging = tokio::spawn({
+        let node = node.clone();
+        async move { create(&node, "a").await }
+    });
+    let refused = loop {
+        // A proposal that is taken in waits for the disk, so give each a moment only.
+        match tokio::time::timeout(Duration::from_millis(20), create(&node, "b")).await {
+            Ok(outcome) => break outcome.unwrap_err(),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    };
+    assert_eq!(refused.kind(), ErrorKind::Unavailable, "{refused}");
+    while fatal.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    disk.release_syncs();
+    hanging.await.unwrap().unwrap();
+    assert_eq!(fatal.load(Ordering::SeqCst), 1);
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_directory_that_lost_a_part_does_not_start() {
+    let disk = LossyDisk::new();
+    let node = start_single(&disk).await.unwrap();
+    for number in 0..30 {
+        create(&node, &format!("n{number}")).await.unwrap();
+    }
+    node.shutdown().await;
+    let dir = Path::new("/data/metadata");
+    let remove_all = |disk: &LossyDisk, dir: &Path| {
+        for entry in disk.list_dir(dir).unwrap() {
+            disk.remove_file(&dir.join(entry.name)).unwrap();
+        }
+    };
+
+    let without_log = disk.crash_image(1);
+    remove_all(&without_log, &dir.join("wal"));
+    assert!(matches!(start_single(&without_log).await.err(), Some(StartError::Lost { .. })));
+
+    let without_snapshot = disk.crash_image(1);
+    remove_all(&without_snapshot, &dir.join("snapshots"));
+    let error = start_single(&without_snapshot).await.err().unwrap();
+    assert!(matches!(error, StartError::Lost { .. } | StartError::Io { .. }), "{error}");
+
+    let damaged = disk.crash_image(1);
+    let snapshot = disk.list_dir(&dir.join("snapshots")).unwrap().remove(0);
+    let file = damaged.open(&dir.join("snapshots").join(snapshot.name)).unwrap();
+    let byte = file.read_exact_at(snapshot.len / 2, 1).unwrap()[0];
+    file.write_all_at(&[byte ^ 1], snapshot.len / 2).unwrap();
+    assert_eq!(start_single(&damaged).await.err().unwrap().kind(), ErrorKind::Corrupt);
+
+    let (parts, _) = parts(&disk.crash_image(1), NoPeers);
+    let other = NodeConfig { node_id: 2, members: [(2, String::new())].into(), ..single_config() };
+    assert!(matches!(MetadataNode::start(other, parts).await.err(), Some(StartError::WrongMember { found: 1, wanted: 2, .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_is_too_long_is_refused_and_harms_nothing() {
+    let (parts, fatal) = parts(&LossyDisk::new(), NoPeers);
+    let mut config = single_config();
+    config.wal.payload_bytes_max = 1_000;
+    let node = MetadataNode::start(config, parts).await.unwrap();
+    let body = CommandBody::RegisterJob { name: "x".repeat(2_000) };
+    assert!(matches!(node.propose(body).await, Err(ClientError::Unavailable { .. })));
+    create(&node, "a").await.unwrap();
+    assert_eq!(fatal.load(Ordering::SeqCst), 0);
+    node.shutdown().await;
+}
