@@ -149,7 +149,7 @@ impl Lowers {
             }
             Canonical::Block => {
                 let mut block = Block::EMPTY;
-                list.iter().for_each(|offset| block.insert(*offset));
+                block.insert_list(list);
                 self.blocks.push(block);
                 self.head(Kind::Block, count as u32, NO_RUN, self.blocks.len() - 1);
             }

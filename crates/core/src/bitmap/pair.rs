@@ -12,15 +12,13 @@ pub(super) fn and_count(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>) -> u3
     match (a.form, b.form) {
         (Form::List(a), Form::List(b)) => kernels.list_and_count(a, b),
         (Form::List(list), Form::Runs(runs)) | (Form::Runs(runs), Form::List(list)) => count_list_in_runs(list, runs),
-        (Form::List(list), Form::Block(block)) | (Form::Block(block), Form::List(list)) => {
-            list.iter().map(|offset| u32::from(block.contains(*offset))).sum()
-        }
+        (Form::List(list), Form::Block(block)) | (Form::Block(block), Form::List(list)) => kernels.probe_count(list, block),
         (Form::Runs(a), Form::Runs(b)) => {
             let mut count = 0;
             meet(a, b, |run| count += run.len());
             count
         }
-        (Form::Runs(runs), Form::Block(block)) | (Form::Block(block), Form::Runs(runs)) => runs.iter().map(|run| block.count_run(*run)).sum(),
+        (Form::Runs(runs), Form::Block(block)) | (Form::Block(block), Form::Runs(runs)) => kernels.count_runs(block, runs),
         (Form::Block(a), Form::Block(b)) => kernels.and_count(a, b),
     }
 }
@@ -31,7 +29,7 @@ pub(super) fn and(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut L
     match (a.form, b.form) {
         (Form::List(a), Form::List(b)) => out.push_list_with(a.len().min(b.len()) + LIST_SLACK, |out| kernels.list_and(a, b, out)),
         (Form::List(list), Form::Runs(runs)) | (Form::Runs(runs), Form::List(list)) => filter_by_runs(list, runs, true, out),
-        (Form::List(list), Form::Block(block)) | (Form::Block(block), Form::List(list)) => filter(list, out, |offset| block.contains(offset)),
+        (Form::List(list), Form::Block(block)) | (Form::Block(block), Form::List(list)) => probe(kernels, list, block, true, out),
         (Form::Runs(a), Form::Runs(b)) => out.push_runs_with(|out| meet(a, b, |run| out.push(run))),
         (Form::Runs([run]), Form::Block(block)) | (Form::Block(block), Form::Runs([run])) if covers(*run, block) => {
             out.push(if matches!(a.form, Form::Block(_)) { a } else { b });
@@ -80,7 +78,7 @@ pub(super) fn and_not(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &m
     match (a.form, b.form) {
         (Form::List(a), Form::List(b)) => out.push_list_with(a.len() + LIST_SLACK, |out| kernels.list_and_not(a, b, out)),
         (Form::List(list), Form::Runs(runs)) => filter_by_runs(list, runs, false, out),
-        (Form::List(list), Form::Block(block)) => filter(list, out, |offset| !block.contains(offset)),
+        (Form::List(list), Form::Block(block)) => probe(kernels, list, block, false, out),
         (Form::Runs(a), Form::Runs(b)) if a.len() + b.len() < RUNS_MAX => out.push_runs_with(|out| subtract(a, b.iter().copied(), out)),
         (Form::Runs(runs), Form::List(list)) if runs.len() + list.len() < RUNS_MAX => {
             out.push_runs_with(|out| subtract(runs, list.iter().map(|offset| Run { start: *offset, last: *offset }), out))
@@ -111,19 +109,9 @@ fn within(offsets: Offsets<'_>, run: Run) -> bool {
     run.start <= span.start && span.last <= run.last
 }
 
-/// Keeps those of `list` that `keep` takes. Without branches: whether an offset stays cannot be foreseen.
-fn filter<F>(list: &[u16], out: &mut Lowers, keep: F) -> bool
-where
-    F: Fn(u16) -> bool,
-{
-    out.push_list_with(list.len(), |out| {
-        let mut count = 0;
-        for offset in list {
-            out[count] = *offset;
-            count += usize::from(keep(*offset));
-        }
-        count
-    })
+/// Keeps those of `list` whose bit is `keep`.
+fn probe(kernels: &Kernels, list: &[u16], block: &Block, keep: bool, out: &mut Lowers) -> bool {
+    out.push_list_with(list.len() + LIST_SLACK, |out| kernels.probe(list, block, keep, out))
 }
 
 fn count_list_in_runs(list: &[u16], runs: &[Run]) -> u32 {

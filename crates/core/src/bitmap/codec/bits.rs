@@ -114,6 +114,10 @@ impl<'a> BitWriter<'a> {
 }
 
 /// Reads bits. Past the end there are zeros, so that a code read there fails, or the caller's check of [`BitReader::end`] does.
+///
+/// The seldom taken paths take the reader by value and give it back: a reader whose address they had would live in memory, which
+/// doubles the time of a code.
+#[derive(Clone, Copy)]
 pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
     /// The byte that the buffer's next bits come from.
@@ -138,18 +142,20 @@ impl<'a> BitReader<'a> {
             self.next += bytes as usize;
             self.have += bytes * 8;
         } else {
-            self.refill_at_end();
+            *self = self.refilled_at_end();
         }
     }
 
     #[cold]
-    fn refill_at_end(&mut self) {
+    #[inline(never)]
+    fn refilled_at_end(mut self) -> Self {
         while self.have < 56 {
             let byte = self.bytes.get(self.next).copied().unwrap_or(0);
             self.buffer |= u64::from(byte) << self.have;
             self.next += 1;
             self.have += 8;
         }
+        self
     }
 
     #[inline]
@@ -172,14 +178,18 @@ impl<'a> BitReader<'a> {
     /// The next number coded with parameter `k`; none when it would have more than [`ROW_BITS`] bits.
     #[inline]
     pub(super) fn get_golomb(&mut self, k: u32) -> Option<u64> {
-        // Codes of gaps within a chunk have 23 bits at most, so the next test seldom fails.
+        // Codes of gaps within a chunk have 23 bits at most, so the next test seldom fails. To refill for every other code without a
+        // test was slower: it costs more than the tests that are foreseen wrong.
         if self.have < 32 {
             self.refill();
         }
         let zeros = self.buffer.trailing_zeros();
         let low = zeros + k;
+        // Also where no bit is set.
         if zeros + 1 + low > self.have {
-            return self.get_long(k);
+            let (reader, x) = self.get_long(k);
+            *self = reader;
+            return x;
         }
         let rest = self.buffer >> (zeros + 1) & ((1 << low) - 1);
         self.skip(zeros + 1 + low);
@@ -188,15 +198,17 @@ impl<'a> BitReader<'a> {
 
     /// A code that does not lie in the good bits as a whole.
     #[cold]
-    fn get_long(&mut self, k: u32) -> Option<u64> {
+    #[inline(never)]
+    fn get_long(mut self, k: u32) -> (Self, Option<u64>) {
         self.refill();
         let zeros = self.buffer.trailing_zeros();
         let low = zeros + k;
         if low > ROW_BITS {
-            return None;
+            return (self, None);
         }
         self.skip(zeros + 1);
-        Some((self.get(low) | 1 << low) - (1 << k))
+        let x = (self.get(low) | 1 << low) - (1 << k);
+        (self, Some(x))
     }
 
     /// How many bytes the bits read so far take, when they lie within the bytes and the rest of the last byte is zero.

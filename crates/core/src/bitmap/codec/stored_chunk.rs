@@ -151,33 +151,18 @@ impl<'a> StoredChunk<'a> {
     }
 
     fn read_list(&self, out: &mut Lowers) -> Option<bool> {
-        let (mut bits, length) = self.stream();
-        let k = bits.get(PARAMETER_BITS) as u32;
-        let mut offset = bits.get(OFFSET_BITS);
-        // Writes the offsets; 0 when one of them or the stream's end is wrong.
-        let mut read = |take: &mut dyn FnMut(u16)| {
-            take(offset as u16);
-            for _ in 1..self.items {
-                let Some(gap) = bits.get_golomb(k) else { return 0 };
-                offset += gap + 1;
-                if offset >= OFFSETS as u64 {
-                    return 0;
-                }
-                take(offset as u16);
-            }
-            if bits.end() == Some(length) { self.items } else { 0 }
-        };
+        let read = ListReader::new(self);
         Some(if self.items <= LIST_MAX {
             out.push_list_with(self.items, |out| {
                 let mut slots = out.iter_mut();
-                read(&mut |offset| {
+                read.each(|offset| {
                     if let Some(slot) = slots.next() {
                         *slot = offset;
                     }
                 })
             })
         } else {
-            out.push_block_with(|out| read(&mut |offset| out.insert(offset)) as u32)
+            out.push_block_with(|out| read.each(|offset| out.insert(offset)) as u32)
         })
     }
 
@@ -208,6 +193,41 @@ impl<'a> StoredChunk<'a> {
             })
         };
         whole.map(|()| added)
+    }
+}
+
+/// The offsets of a stored list.
+struct ListReader<'a> {
+    bits: BitReader<'a>,
+    length: usize,
+    items: usize,
+}
+
+impl<'a> ListReader<'a> {
+    fn new(chunk: &StoredChunk<'a>) -> Self {
+        let (bits, length) = chunk.stream();
+        Self { bits, length, items: chunk.items }
+    }
+
+    /// Calls `take` with each offset, ascending; how many there were, or 0 when one of them or the stream's end is wrong.
+    #[inline]
+    fn each<F>(self, mut take: F) -> usize
+    where
+        F: FnMut(u16),
+    {
+        let Self { mut bits, length, items } = self;
+        let k = bits.get(PARAMETER_BITS) as u32;
+        let mut offset = bits.get(OFFSET_BITS);
+        take(offset as u16);
+        for _ in 1..items {
+            let Some(gap) = bits.get_golomb(k) else { return 0 };
+            offset += gap + 1;
+            if offset >= OFFSETS as u64 {
+                return 0;
+            }
+            take(offset as u16);
+        }
+        if bits.end() == Some(length) { items } else { 0 }
     }
 }
 

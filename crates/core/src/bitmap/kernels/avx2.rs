@@ -1,9 +1,23 @@
 //! Kernels for AVX2 with POPCNT: eight 256-bit registers a block.
 
-use super::{Block, Kernels, LIST_MAX, Level};
+use super::{Block, Kernels, LIST_MAX, Level, scalar};
+use crate::bitmap::Run;
 use std::arch::x86_64::*;
 
-pub(super) static KERNELS: Kernels = Kernels { level: Level::Avx2, and, or, and_not, count, and_count, list_and, list_and_not, list_and_count };
+pub(super) static KERNELS: Kernels = Kernels {
+    level: Level::Avx2,
+    and,
+    or,
+    and_not,
+    count,
+    and_count,
+    list_and,
+    list_and_not,
+    list_and_count,
+    probe: scalar::probe,
+    probe_count: scalar::probe_count,
+    count_runs,
+};
 
 const LANES: usize = 8;
 
@@ -108,7 +122,7 @@ fn holds(lanes: &[__m256i; LIST_LANES], used: usize, offset: u16) -> bool {
 fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() > LIST_MAX {
-        return super::scalar::list_and(a, b, out);
+        return scalar::list_and(a, b, out);
     }
     let lanes = load_list(long);
     let used = long.len().div_ceil(16);
@@ -123,7 +137,7 @@ fn list_and(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
 #[target_feature(enable = "avx2")]
 fn list_and_not(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
     if b.len() > LIST_MAX {
-        return super::scalar::list_and_not(a, b, out);
+        return scalar::list_and_not(a, b, out);
     }
     let lanes = load_list(b);
     let used = b.len().div_ceil(16);
@@ -139,9 +153,15 @@ fn list_and_not(a: &[u16], b: &[u16], out: &mut [u16]) -> usize {
 fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() > LIST_MAX {
-        return super::scalar::list_and_count(a, b);
+        return scalar::list_and_count(a, b);
     }
     let lanes = load_list(long);
     let used = long.len().div_ceil(16);
     short.iter().map(|offset| u32::from(holds(&lanes, used, *offset))).sum()
+}
+
+/// The plain loop, with the instruction that counts a word's bits.
+#[target_feature(enable = "popcnt")]
+pub(super) fn count_runs(block: &Block, runs: &[Run]) -> u32 {
+    scalar::count_runs(block, runs)
 }

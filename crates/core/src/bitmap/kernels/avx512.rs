@@ -1,6 +1,7 @@
-//! Kernels for AVX-512: a block is four registers, a list is one. Two tables: with F and BW alone, and with VPOPCNTDQ and VBMI2.
+//! Kernels for AVX-512: a block is four registers, a list is one. Two tables: with F and BW
+//! alone, and with VPOPCNTDQ, VBMI and VBMI2.
 
-use super::{Block, Kernels, LIST_MAX, Level};
+use super::{Block, Kernels, LIST_MAX, Level, avx2, scalar};
 use std::arch::x86_64::*;
 
 const LANES: usize = 4;
@@ -52,7 +53,7 @@ fn matches(short: &[u16], long: __m512i) -> u32 {
 fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if long.len() > LIST_MAX {
-        return super::scalar::list_and_count(a, b);
+        return scalar::list_and_count(a, b);
     }
     matches(short, load_list(long)).count_ones()
 }
@@ -161,7 +162,7 @@ pub(super) mod plain {
     }
 }
 
-/// AVX-512 F and BW with VPOPCNTDQ, which counts bits, and VBMI2, which packs the offsets that match.
+/// AVX-512 F and BW with VPOPCNTDQ, which counts bits, VBMI, which looks up bytes, and VBMI2, which packs the offsets that match.
 pub(super) mod popcnt {
     blocks!("avx512f,avx512bw,avx512vpopcntdq", add_counts, sum_counts);
 
@@ -186,6 +187,37 @@ pub(super) mod popcnt {
         unsafe { _mm512_mask_storeu_epi16(room.as_mut_ptr().cast(), low_mask(count), _mm512_maskz_compress_epi16(keep, lane)) };
         count
     }
+
+    /// Which of a register's offsets are set in `block`; for lanes that hold no offset the answer means nothing.
+    ///
+    /// A block is 256 bytes: two look-ups of 128 bytes each, of which bit 10 of the offset chooses one, then a test of the byte's bit.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
+    fn probe_lane(offsets: __m512i, block: &Block) -> u32 {
+        let byte = _mm512_srli_epi16::<3>(offsets);
+        let low = _mm512_permutex2var_epi8(load(block, 0), byte, load(block, 1));
+        let high = _mm512_permutex2var_epi8(load(block, 2), byte, load(block, 3));
+        let bytes = _mm512_mask_mov_epi16(low, _mm512_test_epi16_mask(offsets, _mm512_set1_epi16(1_024)), high);
+        let bit = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_and_si512(offsets, _mm512_set1_epi16(7)));
+        _mm512_test_epi16_mask(bytes, bit)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")]
+    pub(super) fn probe(list: &[u16], block: &Block, keep: bool, out: &mut [u16]) -> usize {
+        if list.len() > LIST_MAX {
+            return scalar::probe(list, block, keep, out);
+        }
+        let lane = load_list(list);
+        let flip = if keep { 0 } else { u32::MAX };
+        pack(list, lane, (probe_lane(lane, block) ^ flip) & low_mask(list.len()), out)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,popcnt")]
+    pub(super) fn probe_count(list: &[u16], block: &Block) -> u32 {
+        if list.len() > LIST_MAX {
+            return scalar::probe_count(list, block);
+        }
+        (probe_lane(load_list(list), block) & low_mask(list.len())).count_ones()
+    }
 }
 
 pub(super) static KERNELS: Kernels = Kernels {
@@ -198,6 +230,9 @@ pub(super) static KERNELS: Kernels = Kernels {
     list_and: plain::list_and,
     list_and_not: plain::list_and_not,
     list_and_count,
+    probe: scalar::probe,
+    probe_count: scalar::probe_count,
+    count_runs: avx2::count_runs,
 };
 
 pub(super) static KERNELS_POPCNT: Kernels = Kernels {
@@ -210,6 +245,9 @@ pub(super) static KERNELS_POPCNT: Kernels = Kernels {
     list_and: popcnt::list_and,
     list_and_not: popcnt::list_and_not,
     list_and_count,
+    probe: popcnt::probe,
+    probe_count: popcnt::probe_count,
+    count_runs: avx2::count_runs,
 };
 
 // Every list of a set fits the registers.

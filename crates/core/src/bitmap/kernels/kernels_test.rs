@@ -2,7 +2,7 @@
 
 use super::{Kernels, LIST_SLACK, Level, active, force_level};
 use crate::bitmap::sample::{chunk, every_kernels, print_levels};
-use crate::bitmap::{BitmapError, Block};
+use crate::bitmap::{BitmapError, Block, Run};
 use proptest::prelude::*;
 
 type Combine = fn(&Kernels, &Block, &Block, &mut Block) -> u32;
@@ -48,6 +48,25 @@ proptest! {
             let count = kernels.list_and_not(&x, &y, &mut out);
             prop_assert_eq!(&out[..count], &without, "list_and_not at {:?}", kernels.level());
             prop_assert_eq!(kernels.list_and_count(&x, &y), expected.len() as u32, "list_and_count at {:?}", kernels.level());
+        }
+    }
+
+    #[test]
+    fn lists_and_runs_are_probed_alike_at_every_level(a in chunk(), b in chunk(), cut in 0..60_usize) {
+        let list: Vec<u16> = a.iter().copied().take(cut).collect();
+        let runs: Vec<Run> = a.into_iter().collect::<Block>().runs().collect();
+        let block: Block = b.iter().copied().collect();
+        let in_runs = b.iter().filter(|offset| runs.iter().any(|run| run.start <= **offset && **offset <= run.last)).count();
+        for kernels in every_kernels() {
+            let level = kernels.level();
+            for keep in [true, false] {
+                let expected: Vec<u16> = list.iter().copied().filter(|offset| b.contains(offset) == keep).collect();
+                let mut out = vec![0; list.len() + LIST_SLACK];
+                let count = kernels.probe(&list, &block, keep, &mut out);
+                prop_assert_eq!(&out[..count], &expected, "probe at {:?}", level);
+            }
+            prop_assert_eq!(kernels.probe_count(&list, &block) as usize, list.iter().filter(|offset| b.contains(offset)).count(), "probe_count at {:?}", level);
+            prop_assert_eq!(kernels.count_runs(&block, &runs) as usize, in_runs, "count_runs at {:?}", level);
         }
     }
 

@@ -11,7 +11,7 @@ mod scalar;
 #[cfg(test)]
 mod kernels_test;
 
-use super::{BitmapError, Block, LIST_MAX};
+use super::{BitmapError, Block, LIST_MAX, Run};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// An instruction set that kernels exist for, from the plainest to the best.
@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicU8, Ordering};
 pub enum Level {
     /// Plain Rust: any CPU.
     Scalar = 1,
-    /// AVX2.
+    /// AVX2 and POPCNT.
     Avx2 = 2,
-    /// AVX-512 F and BW.
+    /// AVX-512 F and BW, and POPCNT.
     Avx512 = 3,
-    /// AVX-512 F and BW with VPOPCNTDQ and VBMI2 (both came with the same generation of CPUs).
+    /// AVX-512 F and BW with VPOPCNTDQ, VBMI and VBMI2 (a CPU with one of these has all).
     Avx512Popcnt = 4,
 }
 
@@ -55,9 +55,14 @@ impl Level {
         let avx512 = || is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("popcnt");
         match self {
             Self::Scalar => true,
-            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt"),
             Self::Avx512 => avx512(),
-            Self::Avx512Popcnt => avx512() && is_x86_feature_detected!("avx512vpopcntdq") && is_x86_feature_detected!("avx512vbmi2"),
+            Self::Avx512Popcnt => {
+                avx512()
+                    && is_x86_feature_detected!("avx512vpopcntdq")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+            }
         }
     }
 
@@ -95,6 +100,9 @@ pub struct Kernels {
     list_and: unsafe fn(&[u16], &[u16], &mut [u16]) -> usize,
     list_and_not: unsafe fn(&[u16], &[u16], &mut [u16]) -> usize,
     list_and_count: unsafe fn(&[u16], &[u16]) -> u32,
+    probe: unsafe fn(&[u16], &Block, bool, &mut [u16]) -> usize,
+    probe_count: unsafe fn(&[u16], &Block) -> u32,
+    count_runs: unsafe fn(&Block, &[Run]) -> u32,
 }
 
 /// Offsets that [`Kernels::list_and`] may scribble on past its result: it writes each candidate before it knows whether it stays.
@@ -210,5 +218,32 @@ impl Kernels {
     pub fn list_and_count(&self, a: &[u16], b: &[u16]) -> u32 {
         // SAFETY: as in `and`.
         unsafe { (self.list_and_count)(a, b) }
+    }
+
+    /// Writes the offsets of an ascending list whose bit in `block` is `keep` to `out`, ascending; how many that is.
+    ///
+    /// # Panics
+    /// When `out` is shorter than the list and [`LIST_SLACK`].
+    #[inline]
+    pub fn probe(&self, list: &[u16], block: &Block, keep: bool, out: &mut [u16]) -> usize {
+        assert!(out.len() >= list.len() + LIST_SLACK, "the result's room is too short");
+        // SAFETY: as in `and`.
+        unsafe { (self.probe)(list, block, keep, out) }
+    }
+
+    /// How many offsets of an ascending list are set in `block`.
+    #[inline]
+    #[must_use]
+    pub fn probe_count(&self, list: &[u16], block: &Block) -> u32 {
+        // SAFETY: as in `and`.
+        unsafe { (self.probe_count)(list, block) }
+    }
+
+    /// How many offsets of `runs` are set in `block`.
+    #[inline]
+    #[must_use]
+    pub fn count_runs(&self, block: &Block, runs: &[Run]) -> u32 {
+        // SAFETY: as in `and`.
+        unsafe { (self.count_runs)(block, runs) }
     }
 }

@@ -1,8 +1,10 @@
 //! Kernels in plain Rust: the referee of all others, and what a CPU without vectors uses.
 
 use super::{Block, Kernels, Level};
+use crate::bitmap::Run;
 
-pub(super) static KERNELS: Kernels = Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_not, list_and_count };
+pub(super) static KERNELS: Kernels =
+    Kernels { level: Level::Scalar, and, or, and_not, count, and_count, list_and, list_and_not, list_and_count, probe, probe_count, count_runs };
 
 fn combine<F>(a: &Block, b: &Block, out: &mut Block, word: F) -> u32
 where
@@ -72,4 +74,22 @@ pub(super) fn list_and_count(a: &[u16], b: &[u16]) -> u32 {
         j += usize::from(y <= x);
     }
     count
+}
+
+pub(super) fn probe(list: &[u16], block: &Block, keep: bool, out: &mut [u16]) -> usize {
+    let mut count = 0;
+    for offset in list {
+        out[count] = *offset;
+        count += usize::from((block.bit(*offset) == 1) == keep);
+    }
+    count
+}
+
+pub(super) fn probe_count(list: &[u16], block: &Block) -> u32 {
+    list.iter().map(|offset| block.bit(*offset) as u32).sum()
+}
+
+#[inline]
+pub(super) fn count_runs(block: &Block, runs: &[Run]) -> u32 {
+    runs.iter().map(|run| block.count_run(*run)).sum()
 }
