@@ -40,8 +40,8 @@ pub(crate) struct PlacedIncident {
 }
 
 impl PlacedIncident {
-    /// All incidents, one after another, each in its part of the span: the first of the table last, so that the one with the longest trail is the most
-    /// recent, the others in an order of chance.
+    /// All incidents, one after another, each in its part of the span: the first of the table last, so that the one with the longest trail is
+    /// the most recent, the others in an order of chance.
     pub(crate) fn place_all(seed: u64, start_us: i64, span_us: i64) -> Vec<Self> {
         let mut rng = Rng::fork(seed, 1);
         let mut specs = incidents();

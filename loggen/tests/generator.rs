@@ -20,7 +20,11 @@ fn ndjson(config: &Config) -> Vec<u8> {
 #[test]
 fn the_bytes_of_a_seed_never_change() {
     let hash = xxh3_128(&ndjson(&Config::day(1, 20_000, END_MS)));
-    assert_eq!(format!("{hash:032x}"), "bbe2d180dd50af55c7766fec5c742b5e", "a change of the messages changes what demos and benches see: set the new hash knowingly");
+    assert_eq!(
+        format!("{hash:032x}"),
+        "bbe2d180dd50af55c7766fec5c742b5e",
+        "a change of the messages changes what demos and benches see: set the new hash knowingly"
+    );
 }
 
 #[test]

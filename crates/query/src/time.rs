@@ -8,6 +8,7 @@ use crate::expr::TimeRange;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use siltstone_core::ErrorKind;
 
 const SECOND_NS: i64 = 1_000_000_000;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
@@ -26,6 +27,14 @@ pub enum TimeError {
     NoUnit { text: String },
     #[error("{text:?} lies outside the years 1678 to 2261")]
     OutOfRange { text: String },
+}
+
+impl TimeError {
+    /// What the caller should do.
+    #[must_use]
+    pub const fn kind(&self) -> ErrorKind {
+        ErrorKind::InvalidInput
+    }
 }
 
 /// The time that a text stands for, in nanoseconds since the Unix epoch: the first one, where it stands for a day or a minute. `now_ns` is what

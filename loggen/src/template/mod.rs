@@ -1,7 +1,7 @@
 //! Messages with slots: `cart priced cart=<cart> total=<amount>`.
 //!
-//! `<name>` is a slot, `<name:arguments>` one with arguments; `\<` is a `<` and `\\` a `\`, any other character is itself. What each slot gives stands
-//! at [`Slot`].
+//! `<name>` is a slot, `<name:arguments>` one with arguments; `\<` is a `<` and `\\` a `\`, any other character is itself. What each slot
+//! gives stands at [`Slot`].
 
 mod parse;
 mod render;

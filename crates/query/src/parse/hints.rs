@@ -3,6 +3,7 @@
 use super::Hint;
 use super::error::Span;
 use super::token::{FieldName, Word};
+use crate::expr::Predicate;
 use crate::reserved::{Reserved, is_name_part, is_name_start};
 
 /// Names under which other systems know what has a field of its own here.
@@ -36,6 +37,17 @@ pub(super) fn of_attribute(name: &FieldName, hints: &mut Vec<Hint>) {
         return;
     };
     hints.push(Hint { span: name.span, text });
+}
+
+/// `status:5*` finds no number: only text has a beginning.
+pub(super) fn of_predicate(name: &FieldName, predicate: &Predicate, span: Span, hints: &mut Vec<Hint>) {
+    if let Predicate::Prefix(prefix) = predicate
+        && prefix.starts_with(|first: char| first.is_ascii_digit())
+        && prefix.chars().all(|character| character.is_ascii_digit() || character == '.')
+    {
+        let text = format!("{}:{prefix}* compares text: numbers are compared as in {}>={prefix}", name.text, name.text);
+        hints.push(Hint { span, text });
+    }
 }
 
 pub(super) fn of_word(word: &Word, span: Span, hints: &mut Vec<Hint>) {

@@ -58,6 +58,7 @@ impl Lowerer<'_> {
             None => {
                 hints::of_attribute(name, &mut self.hints);
                 let predicate = attribute(clause)?;
+                hints::of_predicate(name, &predicate, clause.span, &mut self.hints);
                 Ok(Expr::Field(Field::Attribute(name.text.clone()), predicate))
             }
         }

@@ -307,6 +307,7 @@ fn hints_tell_what_was_perhaps_not_meant() {
     assert_eq!(hint("level:error"), "level is read as an attribute: did you mean severity:?");
     assert_eq!(hint("Pod:x"), "Pod is read as an attribute: names are case-sensitive, the field is pod:");
     assert_eq!(hint("status=500"), "status=… is looked for in the body: an attribute is written status:value");
+    assert_eq!(hint("status:5*"), "status:5* compares text: numbers are compared as in status>=5");
     assert!(hint("'connection refused'").contains("double quotes"));
     assert!(hint("“connection refused”").contains("straight"));
     assert_eq!(hint("checkout \"and\" status:500 \"level\":x"), "");
