@@ -37,23 +37,27 @@ impl Block {
         self.0[usize::from(offset) / 64 % BLOCK_WORDS] >> (offset % 64) & 1
     }
 
-    /// Sets every offset of an ascending list.
+    /// Sets every offset of an ascending list; how many were not set before.
     ///
     /// Four places of the list by turns: neighbours are often in one word, and would wait for one another.
     ///
     /// # Panics
     /// When an offset is 2,048 or more.
-    pub(super) fn insert_list(&mut self, list: &[u16]) {
+    pub(super) fn insert_list(&mut self, list: &[u16]) -> u32 {
+        let mut before = 0;
+        let mut insert = |offset: &u16| {
+            before += self.bit(*offset) as u32;
+            self.insert(*offset);
+        };
         let (a, rest) = list.split_at(list.len() / 4);
         let (b, rest) = rest.split_at(a.len());
         let (c, rest) = rest.split_at(a.len());
         let (d, rest) = rest.split_at(a.len());
         for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-            for offset in [a, b, c, d] {
-                self.insert(*offset);
-            }
+            [a, b, c, d].into_iter().for_each(&mut insert);
         }
-        rest.iter().for_each(|offset| self.insert(*offset));
+        rest.iter().for_each(&mut insert);
+        list.len() as u32 - before
     }
 
     /// Sets `offset`.

@@ -27,7 +27,7 @@ impl RowSetBuilder {
     /// An empty builder with room for `rows` rows that are far apart, or for some such rows when they are many.
     pub(super) fn with_room(rows: usize) -> Self {
         let mut builder = Self::default();
-        builder.set.lowers.reserve(rows.min(64));
+        builder.set.lowers.reserve(rows.min(64), rows.min(64));
         builder
     }
 

@@ -56,10 +56,15 @@ impl Lowers {
         u64::from(self.heads[index].count)
     }
 
-    /// Makes room for `containers` containers, and as many offsets.
-    pub(super) fn reserve(&mut self, containers: usize) {
+    /// Makes room for `containers` containers and `offsets` offsets in lists.
+    pub(super) fn reserve(&mut self, containers: usize, offsets: usize) {
         self.heads.reserve(containers);
-        self.lists.reserve(containers);
+        self.lists.reserve(offsets);
+    }
+
+    /// How many offsets lie in lists.
+    pub(super) fn listed(&self) -> usize {
+        self.lists.len()
     }
 
     /// Forgets every container but keeps the memory.

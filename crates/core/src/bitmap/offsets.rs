@@ -90,7 +90,9 @@ impl<'a> Offsets<'a> {
     /// Sets these rows in `block`.
     pub fn or_into(&self, block: &mut Block) {
         match self.form {
-            Form::List(list) => block.insert_list(list),
+            Form::List(list) => {
+                block.insert_list(list);
+            }
             Form::Runs(runs) => runs.iter().for_each(|run| block.insert_run(*run)),
             Form::Block(other) => block.0.iter_mut().zip(&other.0).for_each(|(word, more)| *word |= more),
         }

@@ -42,7 +42,7 @@ impl RowSet {
     }
 
     pub(super) fn and_with(&self, kernels: &Kernels, other: &Self) -> Self {
-        let mut out = Self::default();
+        let mut out = Self::with_room(self.chunk_count().min(other.chunk_count()), self.lowers.listed().min(other.lowers.listed()));
         for step in steps(&self.upper.pages, &other.upper.pages) {
             let Step::Both(a, b) = step else { continue };
             out.add_page(a.number, |lowers, page| {
@@ -63,7 +63,7 @@ impl RowSet {
     }
 
     pub(super) fn or_with(&self, kernels: &Kernels, other: &Self) -> Self {
-        let mut out = Self::default();
+        let mut out = Self::with_room(self.chunk_count() + other.chunk_count(), self.lowers.listed() + other.lowers.listed());
         for step in steps(&self.upper.pages, &other.upper.pages) {
             match step {
                 Step::Left(page) => out.copy_page(self, page),
@@ -92,7 +92,7 @@ impl RowSet {
     }
 
     pub(super) fn and_not_with(&self, kernels: &Kernels, other: &Self) -> Self {
-        let mut out = Self::default();
+        let mut out = Self::with_room(self.chunk_count(), self.lowers.listed());
         for step in steps(&self.upper.pages, &other.upper.pages) {
             match step {
                 Step::Left(page) => out.copy_page(self, page),
@@ -115,6 +115,13 @@ impl RowSet {
             }
         }
         out
+    }
+
+    /// An empty set with room for `chunks` chunks and `offsets` offsets in lists.
+    fn with_room(chunks: usize, offsets: usize) -> Self {
+        let mut set = Self::default();
+        set.lowers.reserve(chunks, offsets);
+        set
     }
 
     /// Lets `fill` add one page's containers and enter their ordinals. Pages must be added in ascending order.

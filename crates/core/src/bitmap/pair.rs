@@ -62,6 +62,16 @@ pub(super) fn or(kernels: &Kernels, a: Offsets<'_>, b: Offsets<'_>, out: &mut Lo
             let singles = list.iter().map(|offset| Run { start: *offset, last: *offset });
             out.push_runs_with(|out| join(runs.iter().copied(), singles, out));
         }
+        (Form::List(x), Form::List(y)) => {
+            out.push_block_with(|out| out.insert_list(x) + out.insert_list(y));
+        }
+        (Form::Block(block), Form::List(list)) | (Form::List(list), Form::Block(block)) => {
+            let count = a.count() + b.count() - list.len() as u32;
+            out.push_block_with(|out| {
+                *out = *block;
+                count + out.insert_list(list)
+            });
+        }
         _ => {
             out.push_block_with(|out| {
                 a.or_into(out);
