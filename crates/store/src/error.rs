@@ -182,8 +182,7 @@ impl Fault {
     }
 
     /// Reads an error of the file system. `place` is the directory that the store lies in.
-    #[must_use]
-    pub fn from_io(error: &io::Error, place: &str) -> Self {
+    pub(crate) fn from_io(error: &io::Error, place: &str) -> Self {
         let (place, detail) = (place.to_owned(), error.to_string());
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound,

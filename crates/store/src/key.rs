@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest key in bytes: with a prefix of the same length it stays below the 1,024 bytes that S3 allows.
+/// The longest key in bytes, the prefix of a bucket included: S3 allows 1,024, file systems 4,096 with the root's path; `paths` needs 100.
 pub(crate) const KEY_BYTES_MAX: usize = 500;
 /// The longest part of a key in bytes: with what a temporary name adds it stays below the 255 bytes that file systems allow.
 pub(crate) const PART_BYTES_MAX: usize = 200;

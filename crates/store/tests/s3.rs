@@ -4,8 +4,11 @@
 
 use bytes::Bytes;
 use siltstone_core::ErrorKind;
-use siltstone_store::{Fault, ObjectKey, ObjectStore, PrefixStore, S3Config, S3Store, SeaweedServer, conformance, list_all};
+use siltstone_store::{
+    Fault, ObjectKey, ObjectStore, ObjectStoreConfig, PrefixStore, S3Config, S3Store, SeaweedServer, StoreOptions, conformance, list_all,
+};
 use std::net::TcpListener;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +42,8 @@ async fn a_real_s3_server() {
     wrong_credentials_are_refused_with_what_to_check(&server).await;
     println!("a bucket that is not there");
     a_missing_bucket_is_named(&server).await;
+    println!("credentials of the environment");
+    credentials_come_from_the_environment(&server);
     println!("nothing listens any more");
     a_server_that_went_away_is_unreachable(server, &store).await;
 }
@@ -82,6 +87,38 @@ async fn a_missing_bucket_is_named(server: &SeaweedServer) {
     }
 }
 
+/// Runs [`in_an_environment_of_its_own`] in processes of their own, as an environment belongs to a process.
+fn credentials_come_from_the_environment(server: &SeaweedServer) {
+    let credentials = server.config("guarded").credentials.unwrap();
+    let run = |keys: &[(&str, &str)]| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "in_an_environment_of_its_own", "--ignored", "--nocapture"]);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
+            command.env_remove(name);
+        }
+        command.env("SILTSTONE_TEST_STORE", format!("s3://guarded?endpoint={}", server.endpoint()));
+        command.envs([("AWS_CONFIG_FILE", "/none"), ("AWS_SHARED_CREDENTIALS_FILE", "/none"), ("AWS_EC2_METADATA_DISABLED", "true")]);
+        let output = command.envs(keys.iter().copied()).output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let text = run(&[("AWS_ACCESS_KEY_ID", &credentials.access_key_id), ("AWS_SECRET_ACCESS_KEY", &credentials.secret_access_key)]);
+    assert!(text.contains("opened and read: x"), "{text}");
+    let text = run(&[("AWS_ACCESS_KEY_ID", &credentials.access_key_id), ("AWS_SECRET_ACCESS_KEY", "guess")]);
+    assert!(text.contains("not opened: permission_denied") && text.contains("check the access key"), "{text}");
+    let text = run(&[]);
+    assert!(text.contains("not opened: permission_denied") && text.contains("check that credentials are configured"), "{text}");
+}
+
+#[tokio::test]
+#[ignore = "another test runs it in a process with an environment of its own"]
+async fn in_an_environment_of_its_own() {
+    let config: ObjectStoreConfig = std::env::var("SILTSTONE_TEST_STORE").unwrap().parse().unwrap();
+    match config.open(&StoreOptions::new(1)).await {
+        Ok(store) => println!("opened and read: {}", String::from_utf8_lossy(&store.get(&key("secret")).await.unwrap())),
+        Err(error) => println!("not opened: {}: {error}", error.kind()),
+    }
+}
+
 async fn a_server_that_went_away_is_unreachable(server: SeaweedServer, store: &S3Store) {
     let endpoint = server.endpoint().to_owned();
     drop(server);
@@ -121,13 +158,15 @@ async fn a_closed_port_is_unreachable_by_name() {
 async fn a_server_that_never_answers_is_given_up_within_the_bound() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut config = config_at(&format!("http://{}", listener.local_addr().unwrap()));
-    config.timeouts.operation_max = Duration::from_millis(300);
+    (config.timeouts.transfer_max, config.timeouts.answer_max) = (Duration::from_millis(300), Duration::from_millis(200));
     let store = S3Store::open(&config).await.unwrap();
     let error = store.put(&key("x"), Bytes::from_static(b"x")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unknown, "the outcome of the write is unknown: {error}");
     let error = store.get(&key("x")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
     assert!(error.to_string().contains("300 ms"), "{error}");
+    let error = store.head(&key("x")).await.unwrap_err();
+    assert!(error.to_string().contains("200 ms"), "{error}");
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ pub struct RetryPolicy {
     pub delay_max: Duration,
     /// No new attempt begins later than this after the first began.
     pub retrying_max: Duration,
-    /// After access was denied, at most one request of that operation goes out in this time.
+    /// After access was denied three times in a row, at most one request of that operation goes out in this time.
     pub denied_pause: Duration,
 }
 

@@ -100,14 +100,27 @@ async fn a_denied_operation_is_held_back_until_access_is_mended() {
         assert_eq!(error.fault, denied(), "the reason stays the store's");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    // 100 s at one request in 30 s, where each caller would have sent its own.
-    assert_eq!(metrics.of(Operation::Put).requests, 4);
+    // Three, then one in 30 s of 100 s, where each caller would have sent its own.
+    assert_eq!(metrics.of(Operation::Put).requests, 6);
     assert!(store.get(&key()).await.unwrap_err().is_not_found(), "other operations go on");
     faulty.heal();
     tokio::time::sleep(RetryPolicy::default().denied_pause).await;
     assert_eq!(store.put(&key(), Bytes::new()).await, Ok(()));
     assert_eq!(store.put(&key(), Bytes::new()).await, Ok(()), "all requests go through again");
-    assert_eq!(metrics.of(Operation::Put).requests, 6);
+    assert_eq!(metrics.of(Operation::Put).requests, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_denied_object_does_not_hold_back_the_others() {
+    let Setting { faulty, metrics, store } = setting();
+    store.put(&key(), Bytes::new()).await.unwrap();
+    faulty.inject(FaultRule::new(Effect::Fail(denied())).on_keys_with("closed"));
+    let closed = ObjectKey::parse("closed").unwrap();
+    for _ in 0..10 {
+        assert_eq!(store.get(&closed).await.unwrap_err().kind(), ErrorKind::PermissionDenied);
+        assert!(store.get(&key()).await.is_ok());
+    }
+    assert_eq!(metrics.of(Operation::Get).requests, 20);
 }
 
 #[tokio::test(start_paused = true)]

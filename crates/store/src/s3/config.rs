@@ -6,7 +6,10 @@ use aws_config::BehaviorVersion;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::timeout::TimeoutConfig;
-use aws_sdk_s3::config::{Builder, Credentials, ProvideCredentials, Region, ResponseChecksumValidation, SharedCredentialsProvider, SharedHttpClient};
+use aws_sdk_s3::config::{
+    Builder, Credentials, ProvideCredentials, Region, ResponseChecksumValidation, SharedCredentialsProvider, SharedHttpClient,
+    StalledStreamProtectionConfig,
+};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use std::fmt;
 use std::time::Duration;
@@ -48,24 +51,24 @@ impl fmt::Debug for S3Credentials {
     }
 }
 
-/// Bounds on the time of one request.
+/// Bounds on time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct S3Timeouts {
     /// Until a connection stands.
     pub connect_max: Duration,
-    /// Until the first byte of an answer.
-    pub first_byte_max: Duration,
-    /// Until all bytes are there.
-    pub operation_max: Duration,
+    /// Of an operation that moves no object's bytes.
+    pub answer_max: Duration,
+    /// Of an operation that moves an object's bytes, until all are there.
+    pub transfer_max: Duration,
 }
 
 impl Default for S3Timeouts {
     fn default() -> Self {
         Self {
             connect_max: Duration::from_secs(3),
-            first_byte_max: Duration::from_secs(20),
+            answer_max: Duration::from_secs(20),
             // An object of 64 MiB at little more than 1 MB/s.
-            operation_max: Duration::from_secs(60),
+            transfer_max: Duration::from_secs(60),
         }
     }
 }
@@ -97,19 +100,17 @@ impl S3Config {
             None => self.environment(&http, place).await?,
         };
         let missing = |error| Fault::AccessDenied { place: place.to_string(), detail: chain(&error), check: "that credentials are configured" };
-        let found = tokio::time::timeout(self.timeouts.first_byte_max, provider.provide_credentials()).await;
-        found.map_err(|_| Fault::Timeout { place: "the source of credentials".to_owned(), after: self.timeouts.first_byte_max })?.map_err(missing)?;
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(self.timeouts.connect_max)
-            .read_timeout(self.timeouts.first_byte_max)
-            .operation_timeout(self.timeouts.operation_max)
-            .build();
+        let found = tokio::time::timeout(self.timeouts.answer_max, provider.provide_credentials()).await;
+        found.map_err(|_| Fault::Timeout { place: "the source of credentials".to_owned(), after: self.timeouts.answer_max })?.map_err(missing)?;
+        let timeouts = TimeoutConfig::builder().connect_timeout(self.timeouts.connect_max).build();
         let mut builder = builder
             .http_client(http)
             .credentials_provider(provider)
             .timeout_config(timeouts)
             // One request an operation: retries belong to whoever wraps the store, and so each one is counted.
             .retry_config(RetryConfig::disabled())
+            // The store bounds whole operations itself; a server that is busy for seconds is no reason to fail.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             // Every stored block carries a checksum of its own, which its reader checks.
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             .force_path_style(self.path_style);
@@ -132,8 +133,8 @@ impl S3Config {
         if let Some(region) = self.region.clone().or_else(|| self.endpoint.as_ref().map(|_| REGION_DEFAULT.to_owned())) {
             loader = loader.region(Region::new(region));
         }
-        let shared = tokio::time::timeout(self.timeouts.operation_max, loader.load()).await;
-        let shared = shared.map_err(|_| Fault::Timeout { place: "the AWS environment".to_owned(), after: self.timeouts.operation_max })?;
+        let shared = tokio::time::timeout(self.timeouts.answer_max, loader.load()).await;
+        let shared = shared.map_err(|_| Fault::Timeout { place: "the AWS environment".to_owned(), after: self.timeouts.answer_max })?;
         let provider = shared.credentials_provider().ok_or_else(|| Fault::AccessDenied {
             place: place.to_string(),
             detail: "there are no credentials".to_owned(),

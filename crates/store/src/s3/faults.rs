@@ -73,12 +73,12 @@ where
 }
 
 /// Reads an error of the client.
-pub(super) fn fault<E>(operation: Operation, error: &SdkError<E>, place: &Place, operation_max: Duration) -> Fault
+pub(super) fn fault<E>(operation: Operation, error: &SdkError<E>, place: &Place, after: Duration) -> Fault
 where
     E: ProvideErrorMetadata + Error + 'static,
 {
     match error {
-        SdkError::TimeoutError(_) => Fault::Timeout { place: place.to_string(), after: operation_max },
+        SdkError::TimeoutError(_) => Fault::Timeout { place: place.to_string(), after },
         SdkError::DispatchFailure(failure) if !failure.is_user() => Fault::Unreachable { place: place.to_string(), detail: chain(error) },
         SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => Fault::Invalid { detail: chain(error) },
         _ => match error.raw_response() {

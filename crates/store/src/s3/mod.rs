@@ -32,8 +32,7 @@ pub struct S3Store {
     client: Client,
     bucket: String,
     place: Place,
-    /// The bound on an operation, answer and bytes included.
-    operation_max: Duration,
+    timeouts: S3Timeouts,
 }
 
 impl S3Store {
@@ -44,7 +43,7 @@ impl S3Store {
     pub async fn open(config: &S3Config) -> Result<Self, StoreError> {
         let place = Place { endpoint: config.endpoint_name(), bucket: config.bucket.clone() };
         let client = config.client(&place).await.map_err(|fault| fault.at(Operation::Open, &place))?;
-        Ok(Self { client, bucket: config.bucket.clone(), place, operation_max: config.timeouts.operation_max })
+        Ok(Self { client, bucket: config.bucket.clone(), place, timeouts: config.timeouts })
     }
 
     /// Lists one key, to find now what would fail later: endpoint, credentials, bucket.
@@ -63,16 +62,24 @@ impl S3Store {
         F: Future<Output = Result<T, Fault>>,
     {
         let key = key.to_string();
-        let done = tokio::time::timeout(self.operation_max, work).await;
-        let result = done.unwrap_or_else(|_| Err(Fault::Timeout { place: self.place.to_string(), after: self.operation_max }));
+        let after = self.max(operation);
+        let done = tokio::time::timeout(after, work).await;
+        let result = done.unwrap_or_else(|_| Err(Fault::Timeout { place: self.place.to_string(), after }));
         result.map_err(|fault| StoreError { operation, key, fault })
+    }
+
+    const fn max(&self, operation: Operation) -> Duration {
+        match operation {
+            Operation::Put | Operation::PutIfAbsent | Operation::Get | Operation::GetRange => self.timeouts.transfer_max,
+            Operation::Open | Operation::Head | Operation::List | Operation::Delete => self.timeouts.answer_max,
+        }
     }
 
     fn fault<E>(&self, operation: Operation, error: SdkError<E>) -> Fault
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
-        faults::fault(operation, &error, &self.place, self.operation_max)
+        faults::fault(operation, &error, &self.place, self.max(operation))
     }
 
     async fn write(&self, operation: Operation, key: &ObjectKey, bytes: Bytes) -> Result<(), StoreError> {
