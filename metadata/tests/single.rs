@@ -120,7 +120,7 @@ async fn a_failing_disk_is_told_once_and_nothing_more_is_acknowledged() {
 async fn a_hanging_disk_refuses_proposals_then_ends_the_process() {
     let disk = LossyDisk::new();
     let (parts, fatal) = parts(&disk, NoPeers);
-    let config = NodeConfig { stall_ms_yield: 100, stall_ms_fatal: 700, propose_ms_max: 3_000, ..single_config() };
+    let config = NodeConfig { stall_ms_yield: 100, stall_ms_fatal: 700, propose_ms_max: 120_000, ..single_config() };
     let node = MetadataNode::start(config, parts).await.unwrap();
     disk.hold_syncs();
     let hanging = tokio::spawn({

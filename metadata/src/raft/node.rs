@@ -26,7 +26,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -36,6 +36,9 @@ const MEMBER_FILE_TEMPORARY: &str = "member.tmp";
 
 /// How long [`MetadataNode::start`] waits for a group of one to be ready: replaying a log takes seconds at most.
 const SINGLE_READY_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How often [`MetadataNode::wait_ready`] looks.
+const READY_POLL: Duration = Duration::from_millis(5);
 
 /// One running member. Clones are handles on the same member.
 #[derive(Clone)]
@@ -121,30 +124,24 @@ impl MetadataNode {
         Ok(())
     }
 
-    /// Waits until the group lives and this member has applied all that was committed before the call.
+    /// Waits until the group lives. A leader has then applied all that was committed before the call; a follower knows its leader, and
+    /// callers that need more wait for a commit.
     ///
     /// # Errors
-    /// [`StartError::NotReady`].
+    /// [`StartError::NotReady`], at once when the member has failed.
     pub async fn wait_ready(&self, timeout: Duration) -> Result<(), StartError> {
-        let mut reason = "the group has no leader".to_owned();
-        let ready = async {
-            loop {
-                match self.read_index().await {
-                    Ok(index) => {
-                        let mut manifests = self.watch();
-                        let applied = manifests.wait_for(|manifest| manifest.version >= index && manifest.incarnation != Incarnation(0));
-                        "the log is being applied".clone_into(&mut reason);
-                        if applied.await.is_ok() {
-                            return;
-                        }
-                        "the member has stopped".clone_into(&mut reason);
-                    }
-                    Err(error) => reason = error.to_string(),
-                }
-                tokio::time::sleep(Duration::from_millis(10)).await;
+        let started = Instant::now();
+        loop {
+            let reason = match self.inner.readiness().await {
+                Readiness::Ready => return Ok(()),
+                Readiness::Failed { reason } => return Err(StartError::NotReady { waited: started.elapsed(), reason }),
+                Readiness::NotYet { reason } => reason,
+            };
+            if started.elapsed() >= timeout {
+                return Err(StartError::NotReady { waited: timeout, reason });
             }
-        };
-        if tokio::time::timeout(timeout, ready).await.is_ok() { Ok(()) } else { Err(StartError::NotReady { waited: timeout, reason }) }
+            tokio::time::sleep(READY_POLL).await;
+        }
     }
 
     /// Ends the member: what it acknowledged is durable already. Idempotent.
@@ -179,7 +176,51 @@ impl MetadataNode {
     }
 }
 
+enum Readiness {
+    Ready,
+    NotYet { reason: String },
+    Failed { reason: String },
+}
+
 impl Inner {
+    async fn readiness(&self) -> Readiness {
+        let not_yet = |reason: &str| Readiness::NotYet { reason: reason.to_owned() };
+        if let Some(error) = self.wal.failure() {
+            return Readiness::Failed { reason: error.to_string() };
+        }
+        let leader = {
+            let metrics = self.raft.metrics();
+            let metrics = metrics.borrow();
+            if let Err(error) = &metrics.running_state {
+                return Readiness::Failed { reason: error.to_string() };
+            }
+            metrics.current_leader
+        };
+        if leader.is_none() {
+            return not_yet("the group has no leader");
+        }
+        if self.manifests.borrow().incarnation == Incarnation(0) {
+            return not_yet("the group is not founded");
+        }
+        if !self.is_leader() {
+            return Readiness::Ready;
+        }
+        match self.read_index().await {
+            Ok(index) if self.manifests.borrow().version >= index => Readiness::Ready,
+            Ok(_) => not_yet("the log is being applied"),
+            Err(error) => Readiness::NotYet { reason: error.to_string() },
+        }
+    }
+
+    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+        let unavailable = |reason: String| ClientError::Unavailable { reason };
+        match tokio::time::timeout(self.config.propose_timeout(), self.raft.get_read_log_id()).await {
+            Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
+            Ok(Err(error)) => Err(unavailable(error.to_string())),
+            Err(_) => Err(unavailable("no quorum answered in time".to_owned())),
+        }
+    }
+
     pub(crate) fn is_leader(&self) -> bool {
         self.raft.metrics().borrow().current_leader == Some(self.config.node_id)
     }
@@ -229,12 +270,7 @@ impl MetadataClient for MetadataNode {
     }
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {
-        let unavailable = |reason: String| ClientError::Unavailable { reason };
-        match tokio::time::timeout(self.inner.config.propose_timeout(), self.inner.raft.get_read_log_id()).await {
-            Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
-            Ok(Err(error)) => Err(unavailable(error.to_string())),
-            Err(_) => Err(unavailable("no quorum answered in time".to_owned())),
-        }
+        self.inner.read_index().await
     }
 }
 

@@ -76,7 +76,7 @@ impl Group {
             group.start_member(id).await;
         }
         for node in group.nodes.values() {
-            assert!(node.wait_ready(Duration::from_secs(30)).await.is_ok() || !node.is_leader());
+            node.wait_ready(Duration::from_secs(60)).await.unwrap();
         }
         group
     }
