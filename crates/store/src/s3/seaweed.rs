@@ -189,9 +189,8 @@ fn free_ports<const PORTS: usize>() -> io::Result<[u16; PORTS]> {
 }
 
 fn identities_json() -> String {
-    format!(
-        r#"{{"identities":[{{"name":"tests","credentials":[{{"accessKey":"{ACCESS_KEY_ID}","secretKey":"{SECRET_ACCESS_KEY}"}}],"actions":["Admin","Read","Write","List"]}}]}}"#
-    )
+    let credentials = format!(r#"{{"accessKey":"{ACCESS_KEY_ID}","secretKey":"{SECRET_ACCESS_KEY}"}}"#);
+    format!(r#"{{"identities":[{{"name":"tests","credentials":[{credentials}],"actions":["Admin","Read","Write","List"]}}]}}"#)
 }
 
 fn tail(log: &Path) -> String {
