@@ -2,6 +2,7 @@
 //!
 //! What is not here: checksums. Each format says where its blocks' checksums stand.
 
+use crate::rows::ROWS_BYTES_MAX;
 use crate::wire::{DecodeError, Reader, put_varint};
 use std::cell::RefCell;
 use zstd::bulk::{Compressor, Decompressor};
@@ -12,8 +13,9 @@ const CODEC_ZSTD: u8 = 1;
 /// No zstd frame makes more of a byte: a block of 128 KiB takes 4 bytes at least (RFC 8878, section 3.1.1.2).
 const EXPANSION_MAX: usize = 128 * 1024 / 4;
 
-/// The longest raw block that is read: what one block of rows may hold ([`crate::rows::ROWS_BYTES_MAX`]) and its numbers.
-const RAW_BYTES_MAX: usize = 3 << 30;
+/// The longest raw block: what a block of rows may hold, lengths of variables (hardly longer than the variables) and attributes' numbers
+/// (each value of one counts for more than it takes), and something for the rows' own.
+const RAW_BYTES_MAX: usize = 3 * ROWS_BYTES_MAX + (1 << 20);
 
 /// Compresses blocks of one format at one level. Its memory is used again.
 pub(crate) struct BlockCompressor {
@@ -30,6 +32,7 @@ impl BlockCompressor {
 
     /// Appends `raw` to `out` as a block.
     pub(crate) fn block(&mut self, raw: &[u8], out: &mut Vec<u8>) {
+        assert!(raw.len() <= RAW_BYTES_MAX, "a block of {} bytes could not be read again", raw.len());
         let start = out.len();
         out.push(CODEC_ZSTD);
         put_varint(out, raw.len() as u64);

@@ -4,7 +4,7 @@
 //! A column that all rows have writes no row numbers.
 
 use super::{get_deltas, get_tags, put_deltas, put_tags};
-use crate::rows::{AttributeColumn, AttributeValues};
+use crate::rows::{ATTRIBUTE_BYTES, AttributeColumn, AttributeValues, ROWS_BYTES_MAX};
 use crate::wire::{DecodeError, Reader, put_bytes, put_varint};
 
 pub(crate) fn put_attributes(out: &mut Vec<u8>, columns: &[AttributeColumn], rows: usize) {
@@ -29,12 +29,22 @@ pub(crate) fn put_attributes(out: &mut Vec<u8>, columns: &[AttributeColumn], row
     }
 }
 
+/// Values that the attributes of a block of rows have at most.
+const VALUES_MAX: usize = ROWS_BYTES_MAX / ATTRIBUTE_BYTES;
+
 /// Reads the columns of a block of `rows` rows. Their order is for the caller to check.
 pub(crate) fn get_attributes(reader: &mut Reader<'_>, rows: usize) -> Result<Vec<AttributeColumn>, DecodeError> {
     // A name's length, a type, a count and one row's value.
     const COLUMN_BYTES_MIN: usize = 4;
     let count = reader.count(COLUMN_BYTES_MIN)?;
-    (0..count).map(|_| get_attribute(reader, rows)).collect()
+    let mut values = 0;
+    let mut next = || {
+        let column = get_attribute(reader, rows)?;
+        values += column.rows.len();
+        // Columns of one value take few bytes, so that they are bounded by number.
+        if values <= VALUES_MAX { Ok(column) } else { Err(reader.corrupt("more attributes than a block of rows may hold")) }
+    };
+    (0..count).map(|_| next()).collect()
 }
 
 fn get_attribute(reader: &mut Reader<'_>, rows: usize) -> Result<AttributeColumn, DecodeError> {

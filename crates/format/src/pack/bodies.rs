@@ -121,10 +121,14 @@ impl Bodies {
         Some(columns.iter().map(move |column| self.cells.get(column.cell(index))))
     }
 
-    /// Appends the exact body of a row to `out`. `false` when the row is not there or was not asked for.
+    /// Appends the exact body of a row to `out`. `false` when the row is not there, was not asked for, or is longer than a row can be.
     #[must_use]
     pub fn append(&self, row: usize, out: &mut Vec<u8>) -> bool {
-        self.variables(row).is_some_and(|variables| join(&self.pattern(row).bytes, variables, out).is_ok())
+        let Some(variables) = self.variables(row) else { return false };
+        // Slots share cells, so few stored bytes can claim a body without bound.
+        let bytes = variables.fold(0_usize, |bytes, variable| bytes.saturating_add(variable.len()));
+        let variables = self.variables(row).filter(|_| bytes <= ROWS_BYTES_MAX);
+        variables.is_some_and(|variables| join(&self.pattern(row).bytes, variables, out).is_ok())
     }
 
     /// Moves patterns and variables of all rows into `rows`.
@@ -133,12 +137,12 @@ impl Bodies {
         for row in 0..self.len() {
             rows.variable_starts.push(rows.variable_ends.len() as u32);
             for variable in self.variables(row).ok_or_else(|| corrupt("a row was not read"))? {
+                // Rows and slots share cells, so there can be more bytes than the arena holds.
+                if rows.variable_bytes.len() + variable.len() > ROWS_BYTES_MAX || rows.variable_ends.len() >= ROWS_BYTES_MAX {
+                    return Err(corrupt("more variables than a block of rows may hold"));
+                }
                 rows.variable_bytes.extend_from_slice(variable);
                 rows.variable_ends.push(rows.variable_bytes.len() as u32);
-            }
-            // Rows share cells, so there can be more bytes than the arena holds.
-            if rows.variable_bytes.len() > ROWS_BYTES_MAX || rows.variable_ends.len() > ROWS_BYTES_MAX {
-                return Err(corrupt("more variables than a block of rows may hold"));
             }
         }
         rows.pattern_ids = self.pattern_ids;

@@ -3,6 +3,7 @@
 use super::streams::StreamReaders;
 use crate::rows::ROWS_BYTES_MAX;
 use crate::wire::{DecodeError, Reader};
+use std::sync::Arc;
 
 /// Values one after the other.
 #[derive(Debug, Default)]
@@ -59,7 +60,7 @@ pub(super) struct CellColumn {
     /// Cells from one row to the next: 0 if all rows have the same.
     step: u32,
     /// Which cell after `first`, where rows share cells.
-    ids: Option<Vec<u32>>,
+    ids: Option<Arc<[u32]>>,
 }
 
 impl CellColumn {
@@ -71,7 +72,7 @@ impl CellColumn {
         Self { first, step, ids: None }
     }
 
-    pub(super) const fn dictionary(first: u32, ids: Vec<u32>) -> Self {
+    pub(super) const fn dictionary(first: u32, ids: Arc<[u32]>) -> Self {
         Self { first, step: 0, ids: Some(ids) }
     }
 

@@ -43,7 +43,11 @@ pub(super) fn get_column(
     let layout = head & LAYOUT_MASK;
     if head & WITH_DICTIONARY != 0 {
         let distinct = readers.heads.varint_max(rows)?;
-        let last = (distinct as u64).checked_sub(1).ok_or_else(|| readers.heads.corrupt("a dictionary without values"))?;
+        // One value would be a constant; without that, few bytes could claim many numbers.
+        if distinct < 2 {
+            return Err(readers.heads.corrupt("a dictionary of one value or none"));
+        }
+        let last = distinct as u64 - 1;
         let ids = get_planes(&mut readers.distinct, rows, width_of(last))?;
         if ids.iter().any(|id| *id > last) {
             return Err(readers.distinct.corrupt("a number without a value"));

@@ -2,7 +2,7 @@
 //! the body block of their chunk, so that text that does not repeat costs a reader of one chunk no other chunk's bytes.
 
 use crate::compress::{BlockCompressor, decompress};
-use crate::rows::Pattern;
+use crate::rows::{Pattern, ROWS_BYTES_MAX};
 use crate::wire::{DecodeError, Reader, put_bytes, put_varint};
 use hashbrown::HashTable;
 use siltstone_core::CHUNK_ROWS_MAX;
@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 const SHARED: &str = "a pack's shared patterns";
 const OWN: &str = "a chunk's patterns";
+
+/// Bytes of shared patterns, decompressed, that a reader must hold at most. What comes after is written to each chunk that uses it.
+const SHARED_BYTES_MAX: usize = 64 << 20;
 
 /// The shared patterns of a pack, as a reader keeps them.
 #[derive(Clone, Debug, Default)]
@@ -40,9 +43,13 @@ impl PackPatterns {
         let mut reader = Reader::new(OWN, &raw);
         let count = reader.varint_max(CHUNK_ROWS_MAX)?;
         let references = (0..count).map(|_| reader.varint_u32()).collect::<Result<Vec<_>, _>>()?;
-        let mut find = |reference: &u32| match reference.checked_sub(1) {
-            None => reader.prefixed().map(pattern_of),
-            Some(shared) => self.patterns.get(shared as usize).cloned().ok_or_else(|| reader.corrupt("a shared pattern that is not there")),
+        let mut bytes = 0;
+        let mut find = |reference: &u32| {
+            let Some(shared) = reference.checked_sub(1) else { return reader.prefixed().map(pattern_of) };
+            let pattern = self.patterns.get(shared as usize).ok_or_else(|| reader.corrupt("a shared pattern that is not there"))?;
+            bytes += pattern.bytes.len();
+            // A pattern is listed once, but who knows who wrote this.
+            if bytes <= ROWS_BYTES_MAX { Ok(pattern.clone()) } else { Err(reader.corrupt("more patterns than a block of rows may hold")) }
         };
         let patterns = references.iter().map(&mut find).collect::<Result<_, _>>()?;
         reader.end()?;
@@ -94,6 +101,13 @@ impl PatternCollector {
     pub(super) fn finish(self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> SharedPatterns {
         let mut shared = (0..self.patterns.len()).filter(|number| self.patterns[*number].chunks > 1).collect::<Vec<_>>();
         shared.sort_unstable_by(|left, right| self.patterns[*left].bytes.cmp(&self.patterns[*right].bytes));
+        let mut bytes = 0;
+        shared.retain(|number| {
+            let len = self.patterns[*number].bytes.len();
+            let has_room = bytes + len <= SHARED_BYTES_MAX;
+            bytes += if has_room { len } else { 0 };
+            has_room
+        });
         let mut references = vec![0; self.patterns.len()];
         let mut raw = Vec::new();
         put_varint(&mut raw, shared.len() as u64);

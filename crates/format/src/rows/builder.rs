@@ -1,7 +1,7 @@
 //! Rows from entries, one at a time, at the speed of the splitter.
 
 use super::intern::{PatternIntern, TagIntern, hash_of};
-use super::{AttributeColumn, AttributeValues, ROWS_BYTES_MAX, Rows, RowsError, TagColumn};
+use super::{ATTRIBUTE_BYTES, AttributeColumn, AttributeValues, ROWS_BYTES_MAX, Rows, RowsError, TagColumn};
 use hashbrown::HashTable;
 use siltstone_core::pattern::{PatternHash, Split, split};
 use siltstone_core::{CHUNK_ROWS_MAX, EntryFlags, NamespaceId, Severity, Value};
@@ -27,10 +27,24 @@ pub struct EntryRef<'a> {
     pub attributes: &'a [(String, Value)],
 }
 
+impl EntryRef<'_> {
+    /// What the entry counts for against [`ROWS_BYTES_MAX`] at most. A body counts twice: each byte of it may need an escape in a pattern.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        let attribute = |(name, value): &(String, Value)| {
+            let text = if let Value::Str(text) = value { text.len() } else { 0 };
+            name.len() + text + ATTRIBUTE_BYTES
+        };
+        let tags = self.deployment.len() + self.pod.len() + self.container.len();
+        2 * self.body.len() + tags + self.attributes.iter().map(attribute).sum::<usize>()
+    }
+}
+
 /// Collects the entries of one namespace (NS-1) into [`Rows`]. Made once, used for many blocks: its tables keep their memory.
 #[derive(Default)]
 pub struct RowsBuilder {
     rows: Rows,
+    /// At least what [`Rows::block_bytes`] will say.
     bytes: usize,
     split: Split,
     patterns: PatternIntern,
@@ -82,7 +96,7 @@ impl RowsBuilder {
         self.rows.is_empty()
     }
 
-    /// The bytes of distinct patterns and of variables so far: about what the block takes in memory beyond some 60 bytes a row.
+    /// What the block counts for against [`ROWS_BYTES_MAX`] so far: about what it takes in memory beyond some 60 bytes a row.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -92,15 +106,17 @@ impl RowsBuilder {
     ///
     /// # Errors
     /// [`RowsError::Full`] when the block has [`CHUNK_ROWS_MAX`] rows or would pass [`ROWS_BYTES_MAX`]: finish it and push again;
-    /// [`RowsError::BodyTooLong`] when no block can hold the body. Nothing is changed then.
+    /// [`RowsError::EntryTooLong`] when no block can hold the entry. Nothing is changed then.
     pub fn push(&mut self, entry: &EntryRef<'_>) -> Result<(), RowsError> {
-        if entry.body.len() > ROWS_BYTES_MAX / 2 {
-            return Err(RowsError::BodyTooLong { bytes: entry.body.len() });
+        let bytes = entry.block_bytes();
+        if bytes > ROWS_BYTES_MAX {
+            return Err(RowsError::EntryTooLong { bytes });
         }
-        // A pattern is at most twice as long as its body: each byte may need an escape.
-        if self.len() == CHUNK_ROWS_MAX || self.bytes + 2 * entry.body.len() > ROWS_BYTES_MAX {
+        if self.len() == CHUNK_ROWS_MAX || self.bytes + bytes > ROWS_BYTES_MAX {
             return Err(RowsError::Full);
         }
+        // The body's share is known better once it is split.
+        self.bytes += bytes - 2 * entry.body.len();
         let row = self.len() as u32;
         self.push_body(entry.body);
         self.rows.timestamps_ns.push(entry.timestamp_ns);

@@ -10,10 +10,10 @@ pub enum RowsError {
     /// The block holds as much as a block may: finish it and begin another.
     #[error("push a row: the block is full")]
     Full,
-    /// No block can hold the body.
-    #[error("push a row: its body of {bytes} bytes is longer than any block")]
-    BodyTooLong {
-        /// Its length.
+    /// No block can hold the entry.
+    #[error("push a row: the entry counts for {bytes} bytes, more than any block holds")]
+    EntryTooLong {
+        /// What it counts for.
         bytes: usize,
     },
     /// There was nothing to join.
@@ -41,7 +41,7 @@ impl RowsError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Full => ErrorKind::Exhausted,
-            Self::BodyTooLong { .. } => ErrorKind::InvalidInput,
+            Self::EntryTooLong { .. } => ErrorKind::InvalidInput,
             Self::NoParts | Self::Namespaces { .. } => ErrorKind::Internal,
             Self::Inconsistent { .. } => ErrorKind::Corrupt,
         }

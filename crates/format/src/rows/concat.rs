@@ -18,8 +18,7 @@ impl Rows {
         }
         let total = parts.iter().map(|part| part.len()).sum::<usize>();
         // Patterns that parts share are counted more than once; the bound is far from any real chunk.
-        let bytes = |part: &&Self| part.variable_bytes.len() + part.patterns.iter().map(|pattern| pattern.bytes.len()).sum::<usize>();
-        if total > CHUNK_ROWS_MAX || parts.iter().map(bytes).sum::<usize>() > ROWS_BYTES_MAX {
+        if total > CHUNK_ROWS_MAX || parts.iter().map(|part| part.block_bytes()).sum::<usize>() > ROWS_BYTES_MAX {
             return Err(RowsError::Full);
         }
         let mut joined = Self { namespace: first.namespace, ..Self::default() };

@@ -15,9 +15,12 @@ pub use check::RowsError;
 use siltstone_core::pattern::{PatternHash, Piece, join, pieces};
 use siltstone_core::{Entry, EntryFlags, NamespaceId, Severity, Value};
 
-/// Bytes of patterns and variables a block of rows holds at most. Ends of variables are 32-bit, and a reader must be able to hold a block; an
-/// ingest seals far earlier, so this bounds one giant line.
-pub const ROWS_BYTES_MAX: usize = 1 << 30;
+/// What a block of rows holds at most, as [`EntryRef::block_bytes`] and [`Rows::block_bytes`] count it: 256 MiB. A reader must be able to hold a
+/// block, whoever wrote it. An ingest seals far earlier, so this bounds single giant entries.
+pub const ROWS_BYTES_MAX: usize = 256 << 20;
+
+/// What an attribute's value counts for beside its name and its text.
+pub(crate) const ATTRIBUTE_BYTES: usize = 16;
 
 /// Columns of entries of one namespace (NS-1). Every per-row vector has `len` elements.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -238,6 +241,19 @@ impl Rows {
     pub fn body_bytes(&self) -> u64 {
         let literals = self.patterns.iter().map(Pattern::literal_bytes).collect::<Vec<_>>();
         self.pattern_ids.iter().map(|id| literals[*id as usize]).sum::<u64>() + self.variable_bytes.len() as u64
+    }
+
+    /// What the block counts for against [`ROWS_BYTES_MAX`]: patterns, variables, distinct tags, and attributes with their names.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        let patterns = self.patterns.iter().map(|pattern| pattern.bytes.len()).sum::<usize>();
+        let text = |column: &TagColumn| column.values.iter().map(String::len).sum::<usize>();
+        let tags = [&self.deployment, &self.pod, &self.container].into_iter().map(text).sum::<usize>();
+        let attributes = self.attributes.iter().map(|column| {
+            let texts = if let AttributeValues::Str(values) = &column.values { text(values) } else { 0 };
+            texts + column.rows.len() * (column.name.len() + ATTRIBUTE_BYTES)
+        });
+        self.variable_bytes.len() + patterns + tags + attributes.sum::<usize>()
     }
 
     /// About how much memory the columns take, in bytes.

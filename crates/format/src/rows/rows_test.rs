@@ -108,6 +108,8 @@ proptest! {
         assert_rows_are(&rows, &samples);
         let bytes = samples.iter().map(|sample| sample.entry.body.len() as u64).sum::<u64>();
         prop_assert_eq!(rows.body_bytes(), bytes);
+        let bound = samples.iter().map(|sample| sample.borrowed().block_bytes()).sum::<usize>();
+        prop_assert!(rows.block_bytes() <= bound);
         prop_assert_eq!(rows.time_range_ns().is_some(), !samples.is_empty());
     }
 
@@ -158,6 +160,18 @@ fn a_full_block_refuses_and_stays_as_it_was() {
     assert_eq!(builder.push(&entry(b"a 1")), Err(RowsError::Full));
     assert_eq!(builder.finish().len(), siltstone_core::CHUNK_ROWS_MAX);
     assert!(builder.is_empty());
+}
+
+#[test]
+fn what_no_block_can_hold_is_refused() {
+    let mut builder = RowsBuilder::new(NamespaceId(1));
+    let body = vec![b'x'; ROWS_BYTES_MAX / 2];
+    assert!(matches!(builder.push(&entry(&body)), Err(RowsError::EntryTooLong { .. })));
+    assert!(builder.is_empty());
+    let attributes = [("a".to_owned(), Value::Str("y".repeat(ROWS_BYTES_MAX / 2)))];
+    builder.push(&EntryRef { attributes: &attributes, ..entry(b"x") }).expect("room for half of a block");
+    assert_eq!(builder.push(&EntryRef { attributes: &attributes, ..entry(b"x") }), Err(RowsError::Full));
+    assert_eq!(builder.finish().len(), 1);
 }
 
 #[test]
