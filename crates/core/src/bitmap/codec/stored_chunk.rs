@@ -4,7 +4,7 @@
 use super::bits::{BitReader, PARAMETER_BITS};
 use super::varint::{Reader, put_varint};
 use crate::bitmap::lowers::Lowers;
-use crate::bitmap::{BLOCK_WORDS, BitmapError, Block, LIST_MAX, OFFSETS, RUNS_MAX, Run};
+use crate::bitmap::{BLOCK_WORDS, BitmapError, LIST_MAX, OFFSETS, RUNS_MAX, Run};
 
 /// The form of a payload: the low 3 bits of the tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,16 +114,12 @@ impl<'a> StoredChunk<'a> {
             StoredForm::Run => self.read_run(out),
             StoredForm::List => self.read_list(out),
             StoredForm::Runs => self.read_runs(out),
-            StoredForm::Block => {
-                let mut block = Block::EMPTY;
-                for (word, bytes) in block.0.iter_mut().zip(self.payload.as_chunks().0) {
+            StoredForm::Block => Some(out.push_block_with(|out| {
+                for (word, bytes) in out.0.iter_mut().zip(self.payload.as_chunks().0) {
                     *word = u64::from_le_bytes(*bytes);
                 }
-                Some(out.push_block_with(|out| {
-                    *out = block;
-                    block.count()
-                }))
-            }
+                out.count()
+            })),
         };
         match added {
             Some(true) => Ok(()),
