@@ -24,10 +24,6 @@ impl IrregularRows {
         self.rows.binary_search(&row).is_ok()
     }
 
-    pub(crate) fn extra_tokens(&self, row: u32) -> i32 {
-        self.rows.binary_search(&row).map_or(0, |index| self.extra_tokens[index])
-    }
-
     /// Number of rows; per row the distance from the row after the one before, and the extra tokens. Compressed as one.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut raw = Vec::new();

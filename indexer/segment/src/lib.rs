@@ -11,18 +11,21 @@ mod fetch;
 mod irregular;
 mod key;
 mod layout;
+mod merge;
 mod patterns;
 mod postings;
 mod query;
+mod rank;
 mod reader;
 mod scan;
 mod source;
 mod wire;
 mod words;
 
-pub use build::{SegmentBuilder, merge};
+pub use build::SegmentBuilder;
 pub use error::{FetchError, SegmentError};
 pub use fetch::{ChunkFetcher, ChunkRows};
+pub use merge::merge;
 pub use reader::{ChunkSummary, SegmentReader};
 pub use scan::scan_matches;
 pub use source::{

@@ -3,9 +3,10 @@
 
 mod common;
 
+use bytes::Bytes;
 use common::{Memory, expr_of, real_logs, text_queries};
 use siltstone_core::{RowAddress, analyze};
-use siltstone_segment::Source;
+use siltstone_segment::{SegmentReader, Source, merge};
 use std::collections::HashMap;
 
 /// The tokens of every row, numbered.
@@ -106,5 +107,15 @@ fn every_query_of_the_real_logs_has_its_rows() {
     let segment = memory.build(|_| true);
     println!("{} bytes: {:?}", segment.len(), memory.reader(segment.clone()).block_bytes());
     assert!(segment.len() <= 3_000_000, "the index of the real logs is {} bytes", segment.len());
-    check(&memory.source(segment), &truth);
+    check(&memory.source(segment.clone()), &truth);
+    // A scan looks at every row: an eighth of the queries is enough here, as generated rows compare scan and index too.
+    check(&memory.scan(), &truth.iter().step_by(8).cloned().collect::<Vec<_>>());
+    // Pieces as a writer would seal them, in two interleaved series, merged in two steps.
+    let piece = |index: u64| memory.reader(memory.build(|chunk| chunk.0 % 9 == index));
+    let pieces: Vec<SegmentReader> = (0..9).map(piece).collect();
+    let halves = [&pieces[..4], &pieces[4..]].map(|half| memory.reader(merge(&half.iter().collect::<Vec<_>>()).expect("sound pieces").into()));
+    let merged = Bytes::from(merge(&halves.iter().collect::<Vec<_>>()).expect("sound halves"));
+    println!("merged {} bytes: {:?}", merged.len(), memory.reader(merged.clone()).block_bytes());
+    assert!(merged.len() * 100 <= segment.len() * 103, "a merged segment of {} bytes is not as small as a built one", merged.len());
+    check(&memory.source(merged), &truth);
 }

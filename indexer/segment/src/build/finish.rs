@@ -9,6 +9,8 @@ use crate::layout::{Forward, Layout};
 use crate::patterns::PatternTableWriter;
 use crate::postings::{SlotsView, put_slot_codes};
 use crate::wire::PagesWriter;
+use siltstone_core::analyze::ANALYZER_VERSION;
+use siltstone_core::pattern::SPLITTER_VERSION;
 
 pub(super) fn finish(builder: SegmentBuilder) -> Result<Vec<u8>, SegmentError> {
     if builder.occurrences.len() > u32::MAX as usize {
@@ -50,6 +52,8 @@ pub(super) fn finish(builder: SegmentBuilder) -> Result<Vec<u8>, SegmentError> {
     }
     Ok(writer.finish(SegmentParts {
         namespace: builder.namespace,
+        splitter_version: SPLITTER_VERSION,
+        analyzer_version: ANALYZER_VERSION,
         chunks: &layout.chunks,
         cells: &layout.cells,
         forward,

@@ -9,6 +9,8 @@ mod interner;
 mod patterns;
 mod write;
 
+pub(crate) use write::{SegmentParts, SegmentWriter};
+
 use crate::error::SegmentError;
 use crate::irregular::IrregularRows;
 use crate::key;
@@ -124,12 +126,4 @@ fn token_key(token: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.push(key::TEXT);
     out.extend_from_slice(token);
-}
-
-/// One segment over the chunks of several of one namespace. It answers every query as they do together.
-///
-/// # Errors
-/// [`SegmentError::Input`] when a chunk is in two of them or they are of different namespaces; [`SegmentError::Corrupt`] when one is damaged.
-pub fn merge(_segments: &[&crate::SegmentReader]) -> Result<Vec<u8>, SegmentError> {
-    Err(SegmentError::Unsupported { what: "merge segments" })
 }

@@ -8,8 +8,6 @@ use crate::patterns::PatternTableWriter;
 use crate::postings::PostingEncoder;
 use crate::wire::{BlockKind, EnvelopeWriter, PagesWriter, put_varint};
 use siltstone_core::NamespaceId;
-use siltstone_core::analyze::ANALYZER_VERSION;
-use siltstone_core::pattern::SPLITTER_VERSION;
 
 /// Takes keys in ascending order, then writes the segment.
 #[derive(Default)]
@@ -25,6 +23,8 @@ pub(crate) struct SegmentWriter {
 /// What a segment has besides keys.
 pub(crate) struct SegmentParts<'a> {
     pub(crate) namespace: NamespaceId,
+    pub(crate) splitter_version: u32,
+    pub(crate) analyzer_version: u32,
     pub(crate) chunks: &'a ChunkTable,
     pub(crate) cells: &'a Cells,
     /// The forward column.
@@ -76,7 +76,7 @@ impl SegmentWriter {
         let mut envelope = EnvelopeWriter::new(parts.namespace);
         let rows = parts.chunks.summaries.iter().map(|chunk| u64::from(chunk.rows)).sum::<u64>();
         let mut meta = Vec::new();
-        for number in [u64::from(SPLITTER_VERSION), u64::from(ANALYZER_VERSION), rows, parts.length] {
+        for number in [u64::from(parts.splitter_version), u64::from(parts.analyzer_version), rows, parts.length] {
             put_varint(&mut meta, number);
         }
         let (patterns, pattern_meta) = parts.patterns.finish();

@@ -4,7 +4,7 @@ use super::CHUNKS_MAX;
 use crate::error::SegmentError;
 use crate::wire::{Cursor, put_varint, unzigzag, zigzag};
 use siltstone_core::address::CHUNK_ID_MAX;
-use siltstone_core::bitmap::{Block, RowSet, Run};
+use siltstone_core::bitmap::{Block, Run};
 use siltstone_core::{CHUNK_ROWS_MAX, ChunkId};
 
 const BLOCK: &str = "chunks";
@@ -87,19 +87,6 @@ impl ChunkTable {
                 block
             }
         }
-    }
-
-    /// All rows of the segment.
-    pub(crate) fn universe(&self) -> RowSet {
-        let mut builder = siltstone_core::bitmap::RowSetBuilder::new();
-        for chunk in 0..self.len() as u32 {
-            let pushed = match &self.offsets[chunk as usize] {
-                None => builder.push_run(chunk, Run { start: 0, last: self.rows(chunk) as u16 - 1 }),
-                Some(_) => builder.push_block(chunk, &self.block(chunk)),
-            };
-            pushed.expect("chunks ascend and have rows");
-        }
-        builder.finish()
     }
 
     /// Per chunk: id as distance, rows − 1, runs of burned offsets, first time as distance, length of time.

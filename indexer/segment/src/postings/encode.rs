@@ -120,11 +120,75 @@ impl PostingEncoder {
 }
 
 /// The number of rows and whether they go chunk by chunk.
-pub(super) fn put_head(out: &mut Vec<u8>, rows: u64, is_grouped: bool) {
+fn put_head(out: &mut Vec<u8>, rows: u64, is_grouped: bool) {
     put_varint(out, rows << 1 | u64::from(is_grouped));
 }
 
-pub(super) fn encode_flat(rows: &[u32], out: &mut Vec<u8>) {
+/// Writes postings whose parts are encoded already; keeps its buffers.
+#[derive(Default)]
+pub(crate) struct PostingWriter {
+    bytes: Vec<u8>,
+    lowers: Vec<u8>,
+}
+
+impl PostingWriter {
+    /// Whether so many rows may be flat.
+    pub(crate) const fn is_flat(rows: usize) -> bool {
+        rows < GROUPED_ROWS
+    }
+
+    /// The posting that was written last.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// A flat posting of ascending, distinct rows.
+    pub(crate) fn flat<I>(&mut self, rows: I, count: u64)
+    where
+        I: Iterator<Item = u32>,
+    {
+        self.bytes.clear();
+        put_head(&mut self.bytes, count, false);
+        let mut next = 0;
+        for row in rows {
+            put_varint(&mut self.bytes, u64::from(row - next));
+            next = row + 1;
+        }
+    }
+
+    /// A posting chunk by chunk: (chunk, rows, form, bytes), ascending.
+    pub(crate) fn grouped<'a, I>(&mut self, groups: I)
+    where
+        I: Iterator<Item = (u32, u32, Form, &'a [u8])> + Clone,
+    {
+        self.bytes.clear();
+        self.lowers.clear();
+        let (rows, count) = groups.clone().fold((0, 0), |(rows, count), (_, more, ..)| (rows + u64::from(more), count + 1));
+        put_head(&mut self.bytes, rows, true);
+        put_varint(&mut self.bytes, count);
+        let mut next = 0;
+        for (chunk, rows, form, bytes) in groups {
+            put_group(&mut self.bytes, chunk - next, rows, form, bytes.len());
+            self.lowers.extend_from_slice(bytes);
+            next = chunk + 1;
+        }
+        self.bytes.extend_from_slice(&self.lowers);
+    }
+
+    /// Appends one chunk's rows as a list.
+    pub(crate) fn list<I>(offsets: I, out: &mut Vec<u8>)
+    where
+        I: Iterator<Item = u16>,
+    {
+        let mut next = 0;
+        for offset in offsets {
+            put_varint(out, u64::from(offset - next));
+            next = offset + 1;
+        }
+    }
+}
+
+fn encode_flat(rows: &[u32], out: &mut Vec<u8>) {
     put_head(out, rows.len() as u64, false);
     let mut next = 0;
     for row in rows {
@@ -134,7 +198,7 @@ pub(super) fn encode_flat(rows: &[u32], out: &mut Vec<u8>) {
 }
 
 /// Distance from the chunk after the one before; rows − 1 and form; bytes, but for forms that have none.
-pub(super) fn put_group(out: &mut Vec<u8>, distance: u32, rows: u32, form: Form, bytes: usize) {
+fn put_group(out: &mut Vec<u8>, distance: u32, rows: u32, form: Form, bytes: usize) {
     put_varint(out, u64::from(distance));
     put_varint(out, u64::from(rows - 1) << 3 | form as u64);
     if form != Form::Full {
@@ -142,12 +206,8 @@ pub(super) fn put_group(out: &mut Vec<u8>, distance: u32, rows: u32, form: Form,
     }
 }
 
-pub(super) fn put_list(out: &mut Vec<u8>, offsets: &[u16]) {
-    let mut next = 0;
-    for offset in offsets {
-        put_varint(out, u64::from(offset - next));
-        next = offset + 1;
-    }
+fn put_list(out: &mut Vec<u8>, offsets: &[u16]) {
+    PostingWriter::list(offsets.iter().copied(), out);
 }
 
 fn put_runs(out: &mut Vec<u8>, offsets: &[u16]) {

@@ -5,11 +5,13 @@
 //! field, or a token, that all rows of a pattern share costs a bit for the pattern. Slots lie in a stream of their own, as only phrases and scores
 //! read them.
 
+mod counts;
 mod encode;
 mod slots;
 mod view;
 
-pub(crate) use encode::PostingEncoder;
+pub(crate) use counts::SlotCounts;
+pub(crate) use encode::{PostingEncoder, PostingWriter};
 pub(crate) use slots::{SlotsView, put_slot_codes};
 pub(crate) use view::{GroupRef, PostingView};
 

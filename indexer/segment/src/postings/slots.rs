@@ -85,21 +85,33 @@ impl<'a> SlotsView<'a> {
         Ok(())
     }
 
-    /// Passes over the slots of the next `rows` rows.
-    pub(crate) fn skip(&mut self, rows: u32) -> Result<(), SegmentError> {
+    /// How many slots the next row has.
+    #[inline]
+    pub(crate) fn next_count(&mut self) -> Result<u32, SegmentError> {
         if self.constant.is_some() {
-            return Ok(());
+            return Ok(1);
         }
+        let code = self.codes.u8()?;
+        if code < 0x80 {
+            return Ok(1);
+        }
+        let count = if code & 0x7f == MANY { self.codes.count()? } else { usize::from(code & 0x7f) };
+        for _ in 0..count {
+            self.codes.varint()?;
+        }
+        Ok(count as u32)
+    }
+
+    /// Passes over the slots of the next `rows` rows; the most slots that one of them has.
+    pub(crate) fn skip(&mut self, rows: u32) -> Result<u32, SegmentError> {
+        if self.constant.is_some() {
+            return Ok(1);
+        }
+        let mut count_max = 1;
         for _ in 0..rows {
-            let code = self.codes.u8()?;
-            if code >= 0x80 {
-                let count = if code & 0x7f == MANY { self.codes.count()? } else { usize::from(code & 0x7f) };
-                for _ in 0..count {
-                    self.codes.varint()?;
-                }
-            }
+            count_max = count_max.max(self.next_count()?);
         }
-        Ok(())
+        Ok(count_max)
     }
 
     /// The codes of the next `rows` rows as bytes.

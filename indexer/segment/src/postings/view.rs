@@ -71,34 +71,24 @@ impl<'a> PostingView<'a> {
         groups.into_iter().map(|(group, bytes)| Ok(GroupRef { bytes: cursor.take(bytes)?, ..group })).collect()
     }
 
-    /// All rows as numbers, ascending.
-    pub(crate) fn rows(&self, layout: &Layout) -> Result<Vec<u32>, SegmentError> {
-        let mut rows = Vec::with_capacity((self.rows as usize).min(1 << 20));
-        if let Some(flat) = self.flat() {
-            for row in flat {
-                rows.push(row?);
-            }
-            return Ok(rows);
-        }
-        for group in self.groups()? {
-            group.for_each(layout, |offset| rows.push(group.chunk << CHUNK_ROWS_BITS | u32::from(offset)))?;
-        }
-        Ok(rows)
-    }
-
     /// All rows as a set.
     pub(crate) fn row_set(&self, layout: &Layout) -> Result<RowSet, SegmentError> {
         let mut set = RowSetBuilder::new();
         if let Some(flat) = self.flat() {
             for row in flat {
-                set.push_row(u64::from(row?)).map_err(|_| corrupt("rows do not ascend"))?;
+                let row = row?;
+                if (row & (CHUNK_ROWS_MAX as u32 - 1)) as usize >= layout.chunks.span(row >> CHUNK_ROWS_BITS) {
+                    return Err(corrupt("a row does not exist"));
+                }
+                set.push_row(u64::from(row)).map_err(|_| corrupt("rows do not ascend"))?;
             }
             return Ok(set.finish());
         }
         for group in self.groups()? {
             match group.form {
-                Form::List => group.for_each_run(layout, |run| set.push_run(group.chunk, run).map_err(|_| corrupt("rows do not ascend")))?,
-                Form::Runs => group.for_each_run(layout, |run| set.push_run(group.chunk, run).map_err(|_| corrupt("rows do not ascend")))?,
+                Form::List | Form::Runs => {
+                    group.for_each_run(layout, |run| set.push_run(group.chunk, run).map_err(|_| corrupt("rows do not ascend")))?
+                }
                 _ => set.push_block(group.chunk, &group.block(layout)?).map_err(|_| corrupt("chunks do not ascend"))?,
             }
         }

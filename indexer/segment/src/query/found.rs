@@ -17,7 +17,7 @@ pub(crate) struct Found {
 
 /// Which cells of a chunk belong to chosen patterns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Share {
+pub(super) enum Share {
     None,
     Some,
     All,
@@ -53,10 +53,6 @@ impl Found {
             }
         }
         Ok(Self { patterns, rows })
-    }
-
-    pub(crate) fn or(&self, other: &Self) -> Self {
-        Self { patterns: self.patterns.or(&other.patterns), rows: self.rows.or(&other.rows) }
     }
 
     pub(crate) fn and_not(&self, other: &Self, reader: &SegmentReader) -> Result<Self, SegmentError> {
@@ -95,7 +91,7 @@ impl Found {
 }
 
 /// Marks the cells of a chunk whose patterns are chosen.
-fn choose(chunk: u32, patterns: &PatternSet, reader: &SegmentReader, is_chosen: &mut Vec<bool>) -> Share {
+pub(super) fn choose(chunk: u32, patterns: &PatternSet, reader: &SegmentReader, is_chosen: &mut Vec<bool>) -> Share {
     let cells = reader.layout.cells.patterns(chunk);
     is_chosen.clear();
     let mut chosen = 0;

@@ -1,16 +1,20 @@
 //! Answers expressions on a segment: plan (look the keys up, order by cardinality), then evaluate (patterns first, rows only where needed).
 
+mod chunk_rows;
 mod eval;
 mod field;
 mod found;
+mod newest;
 mod pattern_set;
+mod patterns;
 mod phrase;
 mod plan;
 mod time;
+mod top_k;
 
-pub(crate) use found::{Found, rows_of};
+pub(crate) use found::Found;
 pub(crate) use pattern_set::PatternSet;
-pub(crate) use time::{Overlap, Within, overlap};
+use time::Within;
 
 use crate::error::SegmentError;
 use crate::fetch::{ChunkFetcher, ChunkRows};

@@ -24,7 +24,6 @@ pub struct SegmentReader {
     bytes: usize,
     block_bytes: Vec<(&'static str, usize)>,
     pub(crate) layout: Layout,
-    pub(crate) universe: RowSet,
     pub(crate) patterns: PatternTable,
     /// Per pattern: how many rows it has.
     pub(crate) pattern_rows: Vec<u32>,
@@ -51,8 +50,7 @@ impl SegmentReader {
         let patterns = PatternTable::open(block(BlockKind::Patterns), block(BlockKind::PatternMeta))?;
         let cells = Cells::decode(block(BlockKind::Cells), &chunks, patterns.len())?;
         let forward = Forward::open(block(BlockKind::Forward), &chunks, &cells)?;
-        let universe = chunks.universe();
-        if universe.count() != row_count {
+        if chunks.summaries.iter().map(|chunk| u64::from(chunk.rows)).sum::<u64>() != row_count {
             return Err(SegmentError::corrupt(BlockKind::Meta.name(), "chunks have another number of rows"));
         }
         Ok(Self {
@@ -63,7 +61,6 @@ impl SegmentReader {
             length,
             bytes: bytes.len(),
             block_bytes: BlockKind::ALL.iter().map(|kind| (kind.name(), block(*kind).len())).collect(),
-            universe,
             pattern_rows: cells.pattern_rows(patterns.len()),
             layout: Layout { chunks, cells, forward },
             patterns,

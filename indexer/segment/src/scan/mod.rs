@@ -6,7 +6,7 @@
 mod field;
 mod text;
 
-pub(crate) use text::RowText;
+pub(crate) use text::{RowText, count_tokens};
 
 use crate::error::SegmentError;
 use siltstone_core::bitmap::{Block, Run};

@@ -125,3 +125,26 @@ fn has_token(variable: &[u8], wanted: &str, is_prefix: bool, scratch: &mut Strin
     analyze::tokens(variable, scratch, |token, _| is_found |= if is_prefix { token.starts_with(wanted) } else { token == wanted });
     is_found
 }
+
+/// How many tokens the bodies of all rows have.
+pub(crate) fn count_tokens(rows: &Rows) -> u64 {
+    let mut scratch = String::new();
+    let mut of_pattern = Vec::with_capacity(rows.patterns.len());
+    for pattern in &rows.patterns {
+        let mut words = 0_u64;
+        tokens_of_pattern(&pattern.bytes, &mut scratch, |token| words += u64::from(matches!(token, PatternToken::Word(_))));
+        of_pattern.push(words);
+    }
+    let words: u64 = rows.pattern_ids.iter().map(|pattern| of_pattern[*pattern as usize]).sum();
+    if rows.variable_bytes.is_ascii() {
+        // Each variable is one token.
+        return words + rows.variable_ends.len() as u64;
+    }
+    let mut variables = 0_u64;
+    for row in 0..rows.len() {
+        for variable in rows.variables(row) {
+            analyze::tokens(variable, &mut scratch, |_, _| variables += 1);
+        }
+    }
+    words + variables
+}

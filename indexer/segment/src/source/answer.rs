@@ -2,6 +2,7 @@
 
 use siltstone_core::{RowAddress, pattern::PatternHash};
 use siltstone_query::{Expr, Text};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A row's place in the order newest first: by timestamp, then by address.
@@ -14,7 +15,7 @@ pub struct Position {
 }
 
 /// A row and its BM25 score.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ScoredRow {
     /// The score, 0 or more.
     pub score: f32,
@@ -25,8 +26,29 @@ pub struct ScoredRow {
 impl ScoredRow {
     /// The order of results: better scores first, then newest first, then by higher address.
     #[must_use]
-    pub fn best_first(&self, other: &Self) -> std::cmp::Ordering {
-        other.score.total_cmp(&self.score).then_with(|| other.position.cmp(&self.position))
+    pub fn best_first(&self, other: &Self) -> Ordering {
+        other.cmp(self)
+    }
+}
+
+impl PartialEq for ScoredRow {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ScoredRow {}
+
+impl PartialOrd for ScoredRow {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ScoredRow {
+    /// The better row is the greater.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then_with(|| self.position.cmp(&other.position))
     }
 }
 
@@ -48,6 +70,14 @@ pub struct PatternCount {
 }
 
 impl PatternCount {
+    /// Counts one more row.
+    pub(crate) fn add(&mut self, timestamp_ns: i64, address: RowAddress) {
+        self.count += 1;
+        self.first_ns = self.first_ns.min(timestamp_ns);
+        self.last_ns = self.last_ns.max(timestamp_ns);
+        self.example = self.example.max(address);
+    }
+
     /// Adds what another source knows of the same pattern.
     pub fn join(&mut self, other: &Self) {
         debug_assert_eq!(self.hash, other.hash, "counts of one pattern join");

@@ -56,24 +56,24 @@ impl Source for SegmentSource {
         self.evaluator().count(expr)
     }
 
-    fn statistics(&self, _terms: &ScoringTerms) -> Result<TextStatistics, SegmentError> {
-        Err(SegmentError::Unsupported { what: "statistics" })
+    fn statistics(&self, terms: &ScoringTerms) -> Result<TextStatistics, SegmentError> {
+        self.evaluator().statistics(terms)
     }
 
-    fn top_k(&self, _expr: &Expr, _terms: &ScoringTerms, _statistics: &TextStatistics, _limit: usize) -> Result<Vec<ScoredRow>, SegmentError> {
-        Err(SegmentError::Unsupported { what: "top k" })
+    fn top_k(&self, expr: &Expr, terms: &ScoringTerms, statistics: &TextStatistics, limit: usize) -> Result<Vec<ScoredRow>, SegmentError> {
+        self.evaluator().top_k(expr, terms, statistics, limit)
     }
 
-    fn newest(&self, _expr: &Expr, _limit: usize, _before: Option<Position>) -> Result<Vec<Position>, SegmentError> {
-        Err(SegmentError::Unsupported { what: "newest" })
+    fn newest(&self, expr: &Expr, limit: usize, before: Option<Position>) -> Result<Vec<Position>, SegmentError> {
+        self.evaluator().newest(expr, limit, before)
     }
 
-    fn patterns(&self, _expr: &Expr) -> Result<Vec<PatternCount>, SegmentError> {
-        Err(SegmentError::Unsupported { what: "patterns" })
+    fn patterns(&self, expr: &Expr) -> Result<Vec<PatternCount>, SegmentError> {
+        self.evaluator().patterns(expr)
     }
 
-    fn histogram(&self, _expr: &Expr, _spec: &HistogramSpec) -> Result<Vec<u64>, SegmentError> {
-        Err(SegmentError::Unsupported { what: "histogram" })
+    fn histogram(&self, expr: &Expr, spec: &HistogramSpec) -> Result<Vec<u64>, SegmentError> {
+        self.evaluator().histogram(expr, spec)
     }
 
     fn explain(&self, expr: &Expr) -> Result<Plan, SegmentError> {
