@@ -1,5 +1,7 @@
 //! Three members in one process: election, replication, loss of one, catching up by log and by snapshot.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use siltstone_disk::LossyDisk;
@@ -89,6 +91,55 @@ async fn an_isolated_leader_acknowledges_nothing_and_the_others_go_on() {
     group.network.set_isolated(isolated, false);
     converge(&group, &["before", "after"]).await;
     assert!(matches!(lost.await.unwrap(), Err(ClientError::UnknownOutcome { .. })), "its outcome was not known");
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_whose_disk_hangs_gives_up_and_the_others_go_on() {
+    let group = Group::start().await;
+    let stalled = group.leader(None).await;
+    group.disks[&stalled].hold_syncs();
+    let hanging = tokio::spawn({
+        let node = group.nodes[&stalled].clone();
+        async move { create(&node, "hanging").await }
+    });
+    let second = group.leader(Some(stalled)).await;
+    create(&group.nodes[&second], "after").await.unwrap();
+    group.disks[&stalled].release_syncs();
+    converge(&group, &["after"]).await;
+    // The others may have made it durable without the stalled disk: then it is there everywhere, and was acknowledged or not.
+    let acknowledged = hanging.await.unwrap().is_ok();
+    if acknowledged {
+        converge(&group, &["hanging"]).await;
+    }
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_acknowledged_survives_a_loss_of_power_at_all_members_at_once() {
+    let mut group = Group::start().await;
+    let wanted: Vec<String> = (0..25).map(|number| format!("n{number:02}")).collect();
+    for name in &wanted {
+        group.create(name).await;
+    }
+    let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    for seed in 0..2 {
+        for id in 1..=3 {
+            let disk = group.disks[&id].crash(seed * 10 + id);
+            group.stop_member(id).await;
+            group.disks.insert(id, disk);
+        }
+        for id in 1..=3 {
+            group.start_member(id).await;
+        }
+        converge(&group, &wanted).await;
+    }
+    group.create("after").await;
+    converge(&group, &["after"]).await;
     for node in group.nodes.values() {
         node.shutdown().await;
     }

@@ -1,5 +1,7 @@
 //! A group of one: founding, restarts, snapshots, loss of power, failing disks.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use siltstone_core::{ErrorKind, Incarnation};
@@ -71,9 +73,27 @@ async fn snapshots_purge_the_log_and_a_restart_begins_from_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_that_grows_large_is_bounded_by_snapshots() {
+    let disk = LossyDisk::new();
+    let (parts, _) = parts(&disk, NoPeers);
+    let config = NodeConfig { snapshot_entries: 1_000_000, snapshot_log_bytes: 20_000, ..single_config() };
+    let node = MetadataNode::start(config, parts).await.unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut proposed = 0;
+    while node.wal_metrics().snapshot().segments_removed < 30 {
+        assert!(Instant::now() < deadline, "the log is not bounded");
+        let body = CommandBody::RegisterJob { name: format!("{proposed}{}", "x".repeat(500)) };
+        node.propose(body).await.unwrap();
+        proposed += 1;
+    }
+    assert!(proposed > 60, "two snapshots at least: {proposed} commands");
+    node.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_commands_survive_loss_of_power_at_any_operation() {
     // The first operations are the founding; after them come commits, snapshots and purges.
-    for point in (1..260).step_by(7) {
+    for point in (1..300).step_by(2) {
         let disk = LossyDisk::new();
         disk.arm_crash_after(point);
         let mut acknowledged = Vec::new();
@@ -87,7 +107,7 @@ async fn acknowledged_commands_survive_loss_of_power_at_any_operation() {
             }
             node.shutdown().await;
         }
-        for seed in 0..2 {
+        for seed in 0..3 {
             let what = format!("crash at operation {point}, seed {seed}, {} acknowledged", acknowledged.len());
             let node = start_single(&disk.crash_image(seed + point)).await.unwrap_or_else(|error| panic!("{what}: {error}"));
             let found = names(&node);

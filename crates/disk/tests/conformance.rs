@@ -1,5 +1,7 @@
 //! What every disk does, on the machine's and on the simulated one.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use siltstone_disk::{Disk, LossyDisk, RealDisk, create_dir_durable};
 use std::io::ErrorKind;
 use std::path::Path;

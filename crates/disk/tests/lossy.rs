@@ -1,5 +1,7 @@
 //! The simulator itself: it keeps what was synced, forgets the rest by its seed alone, and fails as told.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use proptest::prelude::*;
 use siltstone_disk::{Disk, DiskFile, LossyDisk, create_dir_durable};
 use std::collections::BTreeMap;
@@ -132,7 +134,7 @@ fn seeds_meet_lost_whole_and_torn_writes() {
     for seed in 0..200 {
         let bytes = contents(&disk.crash_image(seed)).remove("f0").unwrap();
         holes += usize::from(bytes.contains(&0));
-        odd += usize::from(bytes.len() % 512 != 0);
+        odd += usize::from(!bytes.len().is_multiple_of(512));
         lengths.push(bytes.len());
     }
     assert!(lengths.contains(&0) && lengths.contains(&2048), "lost and whole");

@@ -42,7 +42,8 @@ impl NodeConfig {
     /// The only member of a group.
     #[must_use]
     pub fn single() -> Self {
-        Self::member(1, BTreeMap::from([(1, String::new())]))
+        // No follower will ever ask for the entries before a snapshot.
+        Self { log_entries_kept: 0, ..Self::member(1, BTreeMap::from([(1, String::new())])) }
     }
 
     /// One of several members, with the defaults of a group in one region.

@@ -62,6 +62,7 @@ impl LogStore {
         }
     }
 
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
     fn read(&self, start: u64, end: u64, bytes_max: usize) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
         let entries = self.wal.read(start, end, bytes_max).map_err(read_error)?;
         entries.iter().map(|(_, payload)| decode_entry(payload).map_err(read_error)).collect()

@@ -41,13 +41,14 @@ impl Fatal {
 
 pub(crate) struct Supervisor {
     inner: Weak<Inner>,
-    snapshot_asked: bool,
+    /// The log's size at which the next snapshot is asked for.
+    snapshot_at_bytes: usize,
 }
 
 impl Supervisor {
     /// Runs until the member is gone or the task is aborted.
     pub(crate) fn spawn(inner: &Arc<Inner>) -> JoinHandle<()> {
-        let mut supervisor = Self { inner: Arc::downgrade(inner), snapshot_asked: false };
+        let mut supervisor = Self { inner: Arc::downgrade(inner), snapshot_at_bytes: inner.config.snapshot_log_bytes };
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(TICK);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -71,12 +72,20 @@ impl Supervisor {
                 tracing::info!(%error, "found the metadata group");
             }
         }
-        let is_large = inner.wal.payload_bytes() > inner.config.snapshot_log_bytes;
-        if is_large && !self.snapshot_asked {
+        self.bound_log(inner).await;
+    }
+
+    /// Asks for a snapshot when the log has grown large, and again each time that it has grown as much once more: a snapshot leaves some
+    /// entries in the log, which may be large by themselves.
+    async fn bound_log(&mut self, inner: &Inner) {
+        let (bytes, limit) = (inner.wal.payload_bytes(), inner.config.snapshot_log_bytes);
+        if bytes >= self.snapshot_at_bytes {
+            self.snapshot_at_bytes = bytes.saturating_add(limit);
             // An error means that Raft has stopped, which the next look reports.
             let _ = inner.raft.trigger().snapshot().await;
+        } else if bytes < limit {
+            self.snapshot_at_bytes = limit;
         }
-        self.snapshot_asked = is_large;
     }
 }
 

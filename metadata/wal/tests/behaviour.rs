@@ -1,5 +1,7 @@
 //! What an open log does: order, reading, sharing syncs, bounds, failing.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use bytes::Bytes;

@@ -1,5 +1,7 @@
 //! WA-1 under loss of power at every single operation: what was acknowledged is there, and nothing is invented.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use siltstone_disk::LossyDisk;

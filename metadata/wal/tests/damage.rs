@@ -1,5 +1,7 @@
 //! Damaged files: what is damage refuses to open, and only what a torn write can look like is cut.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use siltstone_core::ErrorKind;

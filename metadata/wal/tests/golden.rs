@@ -1,5 +1,7 @@
 //! The stored form, byte for byte: version 1 must be written as it always was and read for ever.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use siltstone_disk::LossyDisk;
