@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+pub mod generate;
+pub mod referee;
+
 use bytes::Bytes;
 use flate2::read::GzDecoder;
 use siltstone_core::{ChunkId, EntryFlags, NamespaceId, Severity};
