@@ -2,7 +2,7 @@
 //! code, or nobody can tell whether it is still true.
 
 use super::{Problem, Tree};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let files: BTreeSet<&str> = tree.paths.iter().map(String::as_str).collect();
@@ -12,6 +12,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     }
     let exists = |path: &str| files.contains(path) || folders.contains(path.trim_end_matches('/'));
     let top_folders: BTreeSet<&str> = folders.iter().filter(|folder| !folder.contains('/')).copied().collect();
+    let crates = crate_folders(tree);
     let mut problems = Vec::new();
     for (page, text) in tree.with_extension("md") {
         let mut names_code = false;
@@ -32,8 +33,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
                 }
             }
         }
-        if page.starts_with("docs/formats/") && !names_code {
-            problems.push(Problem::new(page, 0, "it names no path of the code that writes the format"));
+        let items = rust_paths(text);
+        for (path, number) in &items {
+            if !item_exists(path, &crates, &tree.texts) {
+                problems.push(Problem::new(page, *number, format!("{path:?} is named and does not exist")));
+            }
+        }
+        if page.starts_with("docs/formats/") && !names_code && items.is_empty() {
+            problems.push(Problem::new(page, 0, "it names no code that writes the format"));
         }
     }
     problems
@@ -63,6 +70,35 @@ fn code_paths<'l>(line: &'l str, top_folders: &BTreeSet<&str>) -> Vec<&'l str> {
         is_plain && word.split_once('/').is_some_and(|(top, _)| top_folders.contains(top))
     };
     quoted.filter(is_path).collect()
+}
+
+/// The folders of our crates, by the names that code uses.
+fn crate_folders(tree: &Tree) -> BTreeMap<String, String> {
+    let manifests = tree.with_extension("toml").filter_map(|(path, text)| Some((path.strip_suffix("/Cargo.toml")?, text)));
+    let name = |text: &str| text.parse::<toml::Table>().ok()?.get("package")?.get("name")?.as_str().map(|name| name.replace('-', "_"));
+    manifests.filter_map(|(folder, text)| Some((name(text)?, folder.to_owned()))).collect()
+}
+
+/// Words in backticks that look like paths of our own items, with their lines.
+fn rust_paths(text: &str) -> Vec<(&str, usize)> {
+    let quoted = lines_outside_code(text).flat_map(|(line, number)| line.split('`').skip(1).step_by(2).map(move |word| (word, number)));
+    let is_path = |word: &str| {
+        word.starts_with("siltstone_") && word.contains("::") && word.chars().all(|letter| letter.is_alphanumeric() || "_:".contains(letter))
+    };
+    quoted.filter(|(word, _)| is_path(word)).collect()
+}
+
+/// Whether the crate exists and all other parts of the path are modules or words of it.
+fn item_exists(path: &str, crates: &BTreeMap<String, String>, texts: &BTreeMap<String, String>) -> bool {
+    let mut parts = path.split("::");
+    let Some(folder) = parts.next().and_then(|name| crates.get(name)) else { return false };
+    let source = format!("{folder}/src/");
+    let files: Vec<(&String, &String)> = texts.range(source.clone()..).take_while(|(path, _)| path.starts_with(&source)).collect();
+    parts.all(|part| {
+        let is_module = |path: &str| path.ends_with(&format!("/{part}.rs")) || path.ends_with(&format!("/{part}/mod.rs"));
+        let is_word = |text: &str| text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == part);
+        files.iter().any(|(path, text)| is_module(path) || is_word(text))
+    })
 }
 
 /// A path as written on a page, from the root.
@@ -108,6 +144,19 @@ mod tests {
         assert_eq!(targets, ["b.md", "e/f.png", "#h"]);
         let folders = BTreeSet::from(["crates", "docs"]);
         assert_eq!(code_paths("`crates/core/src/a.rs` `a/b` `crates` `crates/{a,b}` `docs/x`", &folders), ["crates/core/src/a.rs", "docs/x"]);
+    }
+
+    #[test]
+    fn items_of_our_crates_exist_or_not() {
+        assert_eq!(rust_paths("x `siltstone_a::b::C` `siltstone_a` `std::fs`\n`siltstone_d::e`"), [("siltstone_a::b::C", 1), ("siltstone_d::e", 2)]);
+        let crates = BTreeMap::from([("siltstone_a".to_owned(), "crates/a".to_owned())]);
+        let text = |text: &str| text.to_owned();
+        let texts = BTreeMap::from([(text("crates/a/src/b/mod.rs"), text("pub struct C;")), (text("crates/z/src/d.rs"), text("struct D;"))]);
+        for (path, expected) in
+            [("siltstone_a::b", true), ("siltstone_a::b::C", true), ("siltstone_a::d", false), ("siltstone_a::D", false), ("siltstone_x::b", false)]
+        {
+            assert_eq!(item_exists(path, &crates, &texts), expected, "{path}");
+        }
     }
 
     #[test]

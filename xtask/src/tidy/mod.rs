@@ -65,7 +65,7 @@ impl Tree {
                 texts.insert(path.clone(), text);
             }
         }
-        let metadata = output(cargo(&["metadata", "--format-version", "1", "--locked", "--filter-platform", &host()?]))?;
+        let metadata = output(cargo(&["metadata", "--format-version", "1", "--filter-platform", &host()?]))?;
         let metadata = serde_json::from_str(&metadata).context("read what cargo says about the packages")?;
         let deny = fs::read_to_string(root().join("deny.toml")).context("read deny.toml")?.parse().context("parse deny.toml")?;
         Ok(Self { texts, paths, metadata, deny })
