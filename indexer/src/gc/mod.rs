@@ -97,7 +97,7 @@ impl GarbageCollector {
     async fn collect_retired(&self, manifest: &Manifest) -> Result<u64, GcError> {
         let before_ms = manifest.state_time_ms - self.config.keep_ms;
         let incarnation = manifest.incarnation;
-        let batches: Vec<_> = manifest.batches_retired_before(before_ms).copied().collect();
+        let batches: Vec<_> = manifest.batches_retired_before(before_ms).collect();
         let objects: Vec<_> = manifest.objects_retired_before(before_ms).copied().collect();
         for batch in &batches {
             self.store.delete(&ObjectPath::Batch { incarnation, epoch: batch.epoch, batch: batch.id }.key()).await?;

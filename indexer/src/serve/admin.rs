@@ -28,7 +28,7 @@ impl admin_server::Admin for AdminService {
             view: manifest.token().to_string(),
             namespaces: readable.map(|namespace| status_of_namespace(namespace)).collect(),
             stored_bytes: manifest.totals.pack_bytes + manifest.totals.segment_bytes + manifest.totals.slice_bytes,
-            batches_live: (manifest.batches.size() - manifest.retired_batches.size()) as u64,
+            batches_live: manifest.batches.size() as u64,
             objects: (manifest.objects.size() - manifest.retired_objects.size()) as u64,
             problems: self.indexer.problems().latest(),
         }))

@@ -1,6 +1,7 @@
 //! The commit of a flush, and the closing of chunks.
 
 use super::draft::{self, Touched, check_range, invalid};
+use super::retire;
 use siltstone_core::{CHUNK_ROWS_MAX, ChunkId, Epoch, NamespaceId, WriterId, address::CHUNK_ID_MAX};
 use siltstone_format::{
     command::{ClientKey, CommitBatch, NAME_LEN_MAX, Rejection, Reply, SliceCommit, SliceOutcome},
@@ -13,8 +14,8 @@ use std::sync::Arc;
 
 pub(super) fn commit(draft: &mut Manifest, commit: &CommitBatch) -> Result<Reply, Rejection> {
     let batch = commit.batch;
-    if let Some(known) = draft.batches.get(&batch.id) {
-        return repeat(known, commit);
+    if let Some(reply) = repeat(draft, commit) {
+        return reply;
     }
     let mut owner = draft::epoch(draft, commit.epoch)?;
     let EpochOwner::Writer(writer) = owner.owner else {
@@ -85,14 +86,21 @@ pub(super) fn close_chunk(namespace: &mut NamespaceManifest, chunk: ChunkId) {
     }
 }
 
-/// The answer to a command that was applied before.
-fn repeat(known: &BatchState, commit: &CommitBatch) -> Result<Reply, Rejection> {
-    if known.record != commit.batch || commit.epoch != known.record.epoch || known.slices as usize != commit.slices.len() {
-        return Err(Rejection::BatchConflict { batch: commit.batch.id });
-    }
+/// The answer to a command that was applied before; `None` for a new one.
+fn repeat(draft: &Manifest, commit: &CommitBatch) -> Option<Result<Reply, Rejection>> {
+    let (is_same, duplicates) = match (draft.batches.get(&commit.batch.id), draft.retired_batches.get(commit.batch.id)) {
+        (Some(known), _) => (known.record == commit.batch && known.slices as usize == commit.slices.len(), &known.duplicates[..]),
+        // Of a retired batch no more is known than its id, its epoch, its footer's checksum and its duplicates.
+        (None, Some(known)) => (known.epoch == commit.batch.epoch && known.footer_crc32c == commit.batch.footer.crc32c, known.duplicates),
+        (None, None) => return None,
+    };
     let mut outcomes = vec![SliceOutcome::Accepted; commit.slices.len()];
-    known.duplicates.iter().for_each(|&position| outcomes[position as usize] = SliceOutcome::Duplicate);
-    Ok(Reply::BatchCommitted { outcomes })
+    let are_there = duplicates.last().is_none_or(|&last| (last as usize) < outcomes.len());
+    if !is_same || commit.batch.epoch != commit.epoch || !are_there {
+        return Some(Err(Rejection::BatchConflict { batch: commit.batch.id }));
+    }
+    duplicates.iter().for_each(|&position| outcomes[position as usize] = SliceOutcome::Duplicate);
+    Some(Ok(Reply::BatchCommitted { outcomes }))
 }
 
 fn check_batch(commit: &CommitBatch) -> Result<(), Rejection> {
@@ -204,10 +212,10 @@ fn put_batch(draft: &mut Manifest, commit: &CommitBatch, outcomes: &[SliceOutcom
     let duplicates: Box<[u32]> = positions.map(|(position, _)| position).collect();
     let slices = outcomes.len() as u32;
     let live_slices = slices - duplicates.len() as u32;
-    let retired_at_ms = (live_slices == 0).then_some(draft.state_time_ms);
-    if retired_at_ms.is_some() {
-        draft.retired_batches.insert_mut(commit.batch.id);
+    let state = BatchState { record: commit.batch, live_slices, slices, duplicates };
+    if live_slices == 0 {
+        retire::retire_batch(draft, &state);
+    } else {
+        draft.batches.insert_mut(commit.batch.id, Arc::new(state));
     }
-    let state = BatchState { record: commit.batch, live_slices, retired_at_ms, slices, duplicates };
-    draft.batches.insert_mut(commit.batch.id, Arc::new(state));
 }

@@ -3,19 +3,26 @@
 use siltstone_core::{BatchId, ObjectId};
 use siltstone_format::{
     command::{Rejection, Reply},
-    manifest::Manifest,
+    manifest::{BatchRecord, BatchState, Manifest, RetiredBatch},
 };
 use std::sync::Arc;
 
 /// One slice less is named in a batch; with the last it retires.
 pub(super) fn release_batch(draft: &mut Manifest, id: BatchId) {
-    let now_ms = draft.state_time_ms;
     let batch = Arc::make_mut(draft.batches.get_mut(&id).expect("MF-1: a slice names a batch that exists"));
     batch.live_slices = batch.live_slices.checked_sub(1).expect("MF-1: a batch has no fewer slices than are named");
     if batch.live_slices == 0 {
-        batch.retired_at_ms = Some(now_ms);
-        draft.retired_batches.insert_mut(id);
+        let batch = batch.clone();
+        draft.batches.remove_mut(&id);
+        retire_batch(draft, &batch);
     }
+}
+
+/// A batch that no slice names is kept by its id alone.
+pub(super) fn retire_batch(draft: &mut Manifest, batch: &BatchState) {
+    let BatchRecord { id, epoch, footer, .. } = batch.record;
+    let retired = RetiredBatch { id, epoch, at_ms: draft.state_time_ms, footer_crc32c: footer.crc32c, duplicates: &batch.duplicates };
+    draft.retired_batches.insert(retired);
 }
 
 /// One pack or segment less lives in an object; with the last it retires.
@@ -31,11 +38,10 @@ pub(super) fn release_object(draft: &mut Manifest, id: ObjectId) {
 
 pub(super) fn forget(draft: &mut Manifest, batches: &[BatchId], objects: &[ObjectId]) -> Result<Reply, Rejection> {
     for id in batches {
-        if draft.batches.get(id).is_some_and(|batch| batch.retired_at_ms.is_none()) {
+        if draft.batches.contains_key(id) {
             return Err(Rejection::StillNamed { id: id.0 });
         }
-        draft.retired_batches.remove_mut(id);
-        draft.batches.remove_mut(id);
+        draft.retired_batches.remove(*id);
     }
     for id in objects {
         if draft.objects.get(id).is_some_and(|object| object.retired_at_ms.is_none()) {

@@ -311,17 +311,16 @@ impl Naive {
         }
         assert_eq!(seen, self.chunks.keys().copied().collect(), "AK-1: every chunk with rows, or open, is there");
         assert_eq!((manifest.totals.rows, manifest.totals.body_bytes), (rows, body_bytes));
-        let retired = |id: &BatchId| manifest.batches.get(id).is_some_and(|batch| batch.retired_at_ms.is_some());
         for id in self.batches.keys() {
-            assert_eq!(retired(id), !self.is_batch_named(*id), "MF-1: batch {id}");
-            assert_eq!(manifest.retired_batches.contains(id), retired(id));
+            assert_eq!(manifest.batches.contains_key(id), self.is_batch_named(*id), "MF-1: batch {id}");
+            assert_eq!(manifest.retired_batches.get(*id).is_some(), !self.is_batch_named(*id), "MF-1: batch {id}");
         }
         for id in self.objects.keys() {
             let retired = manifest.objects.get(id).is_some_and(|object| object.retired_at_ms.is_some());
             assert_eq!(retired, !self.is_object_named(*id), "MF-1: object {id}");
             assert_eq!(manifest.retired_objects.contains(id), retired);
         }
-        assert_eq!(manifest.batches.size(), self.batches.len());
+        assert_eq!(manifest.batches.size() + manifest.retired_batches.len(), self.batches.len());
         assert_eq!(manifest.objects.size(), self.objects.len());
     }
 }

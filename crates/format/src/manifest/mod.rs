@@ -10,6 +10,7 @@ mod namespace;
 mod pack;
 mod producer;
 mod records;
+mod retired;
 mod segment;
 
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
@@ -18,6 +19,7 @@ pub use namespace::{NAMESPACE_NAME_LEN_MAX, NamespaceManifest, Totals, is_namesp
 pub use pack::{PackChunk, PackChunks, PackChunksError, PackRecord};
 pub use producer::{ProducerKey, ProducerState, SEQUENCE_WINDOW};
 pub use records::{BatchRecord, BatchState, ByteRange, CheckedRange, Fate, ObjectRecord, ObjectState};
+pub use retired::{RetiredBatch, RetiredBatches};
 pub use segment::{ChunkList, ChunkListError, SegmentRecord};
 
 use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, WriterId};
@@ -46,13 +48,13 @@ pub struct Manifest {
     pub names: Map<Arc<str>, NamespaceId>,
     /// Namespaces with chunks that are not sealed: what a sealer looks at, so that idle namespaces cost it nothing.
     pub unsealed: Set<NamespaceId>,
-    /// Batches that are named, or retired and not yet deleted.
+    /// Batches that are named.
     pub batches: Map<BatchId, Arc<BatchState>>,
     /// Objects that are named, or retired and not yet deleted.
     pub objects: Map<ObjectId, ObjectState>,
-    /// Batches among them that are retired.
-    pub retired_batches: Set<BatchId>,
-    /// Objects among them that are retired.
+    /// Batches that are retired and not yet deleted.
+    pub retired_batches: RetiredBatches,
+    /// Objects that are retired, among those of `objects`.
     pub retired_objects: Set<ObjectId>,
     /// Live epochs.
     pub epochs: Map<Epoch, Arc<EpochRecord>>,
@@ -121,9 +123,8 @@ impl Manifest {
     }
 
     /// Batches that were retired before this state time: they may be deleted, then forgotten.
-    pub fn batches_retired_before(&self, before_ms: i64) -> impl Iterator<Item = &BatchRecord> {
-        let states = self.retired_batches.iter().filter_map(|id| self.batches.get(id));
-        states.filter(move |state| state.retired_at_ms.is_some_and(|at| at < before_ms)).map(|state| &state.record)
+    pub fn batches_retired_before(&self, before_ms: i64) -> impl Iterator<Item = RetiredBatch<'_>> {
+        self.retired_batches.iter().filter(move |batch| batch.at_ms < before_ms)
     }
 
     /// Objects that were retired before this state time: they may be deleted, then forgotten.
@@ -148,8 +149,9 @@ impl Manifest {
     /// deleted (MF-1).
     #[must_use]
     pub fn batch_fate(&self, epoch: Epoch, id: BatchId) -> Fate {
-        let state = self.batches.get(&id).filter(|state| state.record.epoch == epoch);
-        self.fate(epoch, state.map(|state| state.retired_at_ms))
+        let named = self.batches.get(&id).filter(|state| state.record.epoch == epoch).map(|_| None);
+        let retired = || self.retired_batches.get(id).filter(|batch| batch.epoch == epoch).map(|batch| Some(batch.at_ms));
+        self.fate(epoch, named.or_else(retired))
     }
 
     /// What may be done with a stored object, given the epoch and id in its key. As [`Manifest::batch_fate`].

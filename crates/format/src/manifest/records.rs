@@ -71,15 +71,13 @@ pub struct ObjectRecord {
     pub footer: CheckedRange,
 }
 
-/// A batch, and what became of its slices.
+/// A batch that chunks name, and what became of its slices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BatchState {
     /// What the writer committed.
     pub record: BatchRecord,
-    /// Slices that open or closed chunks still name.
+    /// Slices that open or closed chunks still name: at least one. With the last, it becomes a [`RetiredBatch`](super::RetiredBatch).
     pub live_slices: u32,
-    /// State time at which no slice was left; `None` while any is.
-    pub retired_at_ms: Option<i64>,
     /// How many slices the commit had.
     pub slices: u32,
     /// The positions of those that were duplicates, so that a repeat of the same command gets the same answer. Mostly empty.

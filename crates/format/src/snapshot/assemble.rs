@@ -1,10 +1,11 @@
 //! From root and shards to a manifest. Everything that follows from other parts is counted anew, and what does not fit is refused.
 
 use super::encode::namespace_shard;
-use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRoot, StoredShard};
+use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
 use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{
-    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, NamespaceManifest, ObjectState, is_namespace_name,
+    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, NamespaceManifest, ObjectState, RetiredBatch,
+    is_namespace_name,
 };
 use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, Epoch, ObjectId, address::CHUNK_ID_MAX};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +30,10 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
         }
         match (reference.content, SHARD.decode(bytes)?) {
             (ShardContent::Namespaces, StoredShard::Namespaces(list)) => namespaces.push((reference, list)),
-            (ShardContent::Batches, StoredShard::Batches(list)) => list.into_iter().try_for_each(|batch| builder.batch(reference, batch))?,
+            (ShardContent::Batches, StoredShard::Batches(live, retired)) => {
+                live.into_iter().try_for_each(|batch| builder.batch(reference, batch))?;
+                builder.retired(reference, &retired)?;
+            }
             (ShardContent::Objects, StoredShard::Objects(list)) => list.into_iter().try_for_each(|object| builder.object(reference, &object))?,
             _ => return Err(SnapshotError::WrongShard { shard: *reference }),
         }
@@ -94,21 +98,32 @@ impl Builder {
 
     fn batch(&mut self, shard: &ShardRef, stored: StoredBatch) -> Result<(), SnapshotError> {
         let id = stored.record.id;
-        let rises = stored.duplicates.windows(2).all(|pair| pair[0] < pair[1]);
-        let fits = stored.duplicates.last().is_none_or(|&last| last < stored.slices);
-        let state = BatchState {
-            record: stored.record,
-            live_slices: 0,
-            retired_at_ms: stored.retired_at_ms,
-            slices: stored.slices,
-            duplicates: stored.duplicates.into(),
-        };
-        if state.retired_at_ms.is_some() {
-            self.manifest.retired_batches.insert_mut(id);
-        }
+        let fits = rises(&stored.duplicates) && stored.duplicates.last().is_none_or(|&last| last < stored.slices);
+        let state = BatchState { record: stored.record, live_slices: 0, slices: stored.slices, duplicates: stored.duplicates.into() };
         let is_new = self.batches.insert(id, state).is_none();
-        let in_place = id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id;
-        ensure(is_new && in_place && rises && fits, || format!("batch {id} cannot be in shard {shard}"))
+        ensure(is_new && fits && self.is_in_place(shard, id), || format!("batch {id} cannot be in shard {shard}"))
+    }
+
+    fn retired(&mut self, shard: &ShardRef, stored: &StoredRetired) -> Result<(), SnapshotError> {
+        let is_even = [stored.epochs.len(), stored.at_ms.len(), stored.footer_crcs.len()].iter().all(|&len| len == stored.ids.len());
+        ensure(is_even, || format!("the columns of shard {shard} are not of one length"))?;
+        let mut duplicates = stored.duplicates.iter().peekable();
+        let (mut before, mut at_ms) = (BatchId(0), 0_i64);
+        for (position, &delta) in stored.ids.iter().enumerate() {
+            let (epoch, footer_crc32c) = (stored.epochs[position], stored.footer_crcs[position]);
+            let id = BatchId(before.0.checked_add(delta).filter(|&id| id > before.0).unwrap_or(0));
+            at_ms = at_ms.wrapping_add(stored.at_ms[position]);
+            let positions = duplicates.next_if(|(other, _)| *other == id).map_or(&[][..], |(_, positions)| positions);
+            let is_new = !self.batches.contains_key(&id) && id.0 != 0;
+            ensure(is_new && rises(positions) && self.is_in_place(shard, id), || format!("MF-1: batch {id} cannot be retired in shard {shard}"))?;
+            self.manifest.retired_batches.insert(RetiredBatch { id, epoch, at_ms, footer_crc32c, duplicates: positions });
+            before = id;
+        }
+        ensure(duplicates.next().is_none(), || format!("shard {shard} has duplicates of batches that are not retired"))
+    }
+
+    fn is_in_place(&self, shard: &ShardRef, id: BatchId) -> bool {
+        id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id
     }
 
     fn object(&mut self, shard: &ShardRef, stored: &StoredObject) -> Result<(), SnapshotError> {
@@ -203,8 +218,7 @@ impl Builder {
         let mut manifest = self.manifest;
         for (id, batch) in self.batches {
             let live_max = batch.slices - batch.duplicates.len() as u32;
-            let fits = batch.live_slices <= live_max && (batch.live_slices == 0) == batch.retired_at_ms.is_some();
-            ensure(fits, || format!("MF-1: batch {id} is retired and named, or neither"))?;
+            ensure(batch.live_slices != 0 && batch.live_slices <= live_max, || format!("MF-1: batch {id} is named by no slice, or by too many"))?;
             manifest.batches.insert_mut(id, Arc::new(batch));
         }
         for (id, object) in self.objects {
@@ -216,6 +230,10 @@ impl Builder {
         }
         Ok(manifest)
     }
+}
+
+fn rises(positions: &[u32]) -> bool {
+    positions.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// The set of these blocks, all of whose ids were given out.

@@ -1,8 +1,8 @@
 //! From a manifest to root and shards.
 
-use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRoot, StoredShard};
+use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
-use crate::manifest::{BatchState, IdBlocks, Manifest, NamespaceManifest, ObjectState};
+use crate::manifest::{BatchState, IdBlocks, Manifest, NamespaceManifest, ObjectState, RetiredBatch};
 use siltstone_core::NamespaceId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ type Key = (ShardContent, u64);
 /// What goes into one shard, by rising id.
 enum Members<'a> {
     Namespaces(Vec<&'a Arc<NamespaceManifest>>),
-    Batches(Vec<&'a Arc<BatchState>>),
+    Batches(Vec<&'a Arc<BatchState>>, Vec<RetiredBatch<'a>>),
     Objects(Vec<&'a ObjectState>),
 }
 
@@ -89,7 +89,13 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
     }
     for (id, batch) in &manifest.batches {
         let place = members.entry((ShardContent::Batches, id.0 >> ID_SHARD_BITS));
-        if let Members::Batches(list) = place.or_insert_with(|| Members::Batches(Vec::new())) {
+        if let Members::Batches(list, _) = place.or_insert_with(|| Members::Batches(Vec::new(), Vec::new())) {
+            list.push(batch);
+        }
+    }
+    for batch in manifest.retired_batches.iter() {
+        let place = members.entry((ShardContent::Batches, batch.id.0 >> ID_SHARD_BITS));
+        if let Members::Batches(_, list) = place.or_insert_with(|| Members::Batches(Vec::new(), Vec::new())) {
             list.push(batch);
         }
     }
@@ -113,8 +119,9 @@ impl Members<'_> {
             (Self::Namespaces(left), Self::Namespaces(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
             }
-            (Self::Batches(left), Self::Batches(right)) => {
-                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
+            (Self::Batches(left, left_retired), Self::Batches(right, right_retired)) => {
+                let same = left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right));
+                same && left_retired == right_retired
             }
             (Self::Objects(left), Self::Objects(right)) => left == right,
             _ => false,
@@ -124,7 +131,7 @@ impl Members<'_> {
     fn stored(&self) -> StoredShard {
         match self {
             Self::Namespaces(list) => StoredShard::Namespaces(list.iter().map(|namespace| stored_namespace(namespace)).collect()),
-            Self::Batches(list) => StoredShard::Batches(list.iter().map(|batch| stored_batch(batch)).collect()),
+            Self::Batches(live, retired) => StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), stored_retired(retired)),
             Self::Objects(list) => {
                 StoredShard::Objects(list.iter().map(|object| StoredObject { record: object.record, retired_at_ms: object.retired_at_ms }).collect())
             }
@@ -155,7 +162,23 @@ fn stored_namespace(namespace: &NamespaceManifest) -> StoredNamespace {
 }
 
 fn stored_batch(batch: &BatchState) -> StoredBatch {
-    StoredBatch { record: batch.record, retired_at_ms: batch.retired_at_ms, slices: batch.slices, duplicates: batch.duplicates.to_vec() }
+    StoredBatch { record: batch.record, slices: batch.slices, duplicates: batch.duplicates.to_vec() }
+}
+
+fn stored_retired(retired: &[RetiredBatch<'_>]) -> StoredRetired {
+    let mut stored = StoredRetired::default();
+    let (mut id_before, mut at_before) = (0, 0);
+    for batch in retired {
+        stored.ids.push(batch.id.0 - id_before);
+        stored.epochs.push(batch.epoch);
+        stored.at_ms.push(batch.at_ms.wrapping_sub(at_before));
+        stored.footer_crcs.push(batch.footer_crc32c);
+        if !batch.duplicates.is_empty() {
+            stored.duplicates.push((batch.id, batch.duplicates.to_vec()));
+        }
+        (id_before, at_before) = (batch.id.0, batch.at_ms);
+    }
+    stored
 }
 
 fn epochs(manifest: &Manifest) -> Vec<StoredEpoch> {

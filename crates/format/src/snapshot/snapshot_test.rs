@@ -1,6 +1,6 @@
 //! Shards in the wrong place. Damage and golden files are in `tests/metadata`.
 
-use super::stored::StoredShard;
+use super::stored::{StoredRetired, StoredShard};
 use super::*;
 use crate::manifest::{Manifest, NamespaceManifest};
 use siltstone_core::NamespaceId;
@@ -42,7 +42,7 @@ fn a_namespace_in_a_shard_of_another_hash_is_refused() {
     let moved = encoded.shards[1].bytes.clone();
     let error = decode_blob(&replace_shard(&encoded, 0, moved)).unwrap_err();
     assert!(matches!(error, SnapshotError::Inconsistent { .. }), "{error}");
-    let wrong = SHARD.encode(&StoredShard::Batches(vec![])).unwrap();
+    let wrong = SHARD.encode(&StoredShard::Batches(vec![], StoredRetired::default())).unwrap();
     let error = decode_blob(&replace_shard(&encoded, 0, wrong)).unwrap_err();
     assert!(matches!(error, SnapshotError::WrongShard { .. }), "{error}");
 }

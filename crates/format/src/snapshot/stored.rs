@@ -3,7 +3,7 @@
 use super::ShardRef;
 use crate::manifest::{BatchRecord, ChunkState, Counters, EpochOwner, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
+use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct StoredRoot {
@@ -29,7 +29,7 @@ pub(super) struct StoredEpoch {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) enum StoredShard {
     Namespaces(Vec<StoredNamespace>),
-    Batches(Vec<StoredBatch>),
+    Batches(Vec<StoredBatch>, StoredRetired),
     Objects(Vec<StoredObject>),
 }
 
@@ -59,9 +59,21 @@ pub(super) struct StoredChunk {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct StoredBatch {
     pub(super) record: BatchRecord,
-    pub(super) retired_at_ms: Option<i64>,
     pub(super) slices: u32,
     pub(super) duplicates: Vec<u32>,
+}
+
+/// Retired batches by rising id: four columns of one length, and the few that had duplicates.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct StoredRetired {
+    /// The id less the one before; the first: itself.
+    pub(super) ids: Vec<u64>,
+    pub(super) epochs: Vec<Epoch>,
+    /// The time less the one before, wrapping; the first: itself.
+    pub(super) at_ms: Vec<i64>,
+    pub(super) footer_crcs: Vec<u32>,
+    /// By id, rising.
+    pub(super) duplicates: Vec<(BatchId, Vec<u32>)>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

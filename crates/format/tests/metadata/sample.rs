@@ -6,7 +6,8 @@ use siltstone_format::command::{
 };
 use siltstone_format::manifest::{
     BatchRecord, BatchState, ByteRange, CheckedRange, ChunkList, ChunkRecord, ChunkState, Counters, EpochOwner, EpochRecord, IdBlocks, Manifest, Map,
-    NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef,
+    NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, ProducerKey, ProducerState, RetiredBatch, SegmentRecord,
+    SliceRef,
 };
 use std::sync::Arc;
 
@@ -195,13 +196,14 @@ pub(crate) fn manifest() -> Manifest {
     manifest.unsealed.insert_mut(shop.id);
     manifest.namespaces.insert_mut(shop.id, Arc::new(shop));
 
-    let state = |id, live_slices, retired_at_ms, duplicates: &[u32]| {
-        Arc::new(BatchState { record: batch(id), live_slices, retired_at_ms, slices: 72, duplicates: duplicates.into() })
-    };
-    manifest.batches.insert_mut(BatchId(499), state(499, 0, Some(TIME - 5), &[0, 71]));
-    manifest.batches.insert_mut(BatchId(500), state(500, 1, None, &[1]));
-    manifest.batches.insert_mut(BatchId(501), state(501, 71, None, &[]));
-    manifest.retired_batches.insert_mut(BatchId(499));
+    let state =
+        |id, live_slices, duplicates: &[u32]| Arc::new(BatchState { record: batch(id), live_slices, slices: 72, duplicates: duplicates.into() });
+    manifest.batches.insert_mut(BatchId(500), state(500, 1, &[1]));
+    manifest.batches.insert_mut(BatchId(501), state(501, 71, &[]));
+    for (id, epoch, duplicates) in [(498, 2, &[][..]), (499, 3, &[0, 71][..]), (20_000, 300, &[][..])] {
+        let (at_ms, footer_crc32c) = (TIME - id as i64, 0xdead_beef);
+        manifest.retired_batches.insert(RetiredBatch { id: BatchId(id), epoch: Epoch(epoch), at_ms, footer_crc32c, duplicates });
+    }
     manifest.objects.insert_mut(ObjectId(600), ObjectState { record: object(600), parts: 2, retired_at_ms: None });
     manifest.objects.insert_mut(ObjectId(90_000), ObjectState { record: object(90_000), parts: 0, retired_at_ms: Some(TIME) });
     manifest.retired_objects.insert_mut(ObjectId(90_000));
