@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: the pages that are made from the program. So far one, `docs/cli.md`, from the help of every command.
 
-use crate::steps::{cargo, output, root};
+use crate::steps::{self, cargo, command, output, root};
 use anyhow::{Context, Result, bail};
 use std::fmt::Write;
 use std::fs;
@@ -22,9 +22,18 @@ pub(crate) enum Mode {
     Check,
 }
 
+/// Builds the program, then writes or compares its pages.
 pub(crate) fn run(mode: Mode) -> Result<()> {
+    steps::run(cargo(&["build", "--quiet", "--package", "siltstone"]))?;
+    run_with_built(mode)
+}
+
+/// Writes or compares the pages of the program as it was built last: it stands beside us.
+pub(crate) fn run_with_built(mode: Mode) -> Result<()> {
+    let program = std::env::current_exe().context("find out where xtask is")?.with_file_name("siltstone");
+    let program = program.to_str().context("the path of the target folder is not UTF-8")?;
     let mut page = HEAD.to_owned();
-    describe(&[], &mut page)?;
+    describe(program, &[], &mut page)?;
     let path = root().join(PAGE);
     match mode {
         Mode::Write => fs::write(&path, page).with_context(|| format!("write {PAGE}")),
@@ -34,16 +43,16 @@ pub(crate) fn run(mode: Mode) -> Result<()> {
 }
 
 /// Adds the help of a command and of the commands below it.
-fn describe(words: &[&str], page: &mut String) -> Result<()> {
-    let mut command = cargo(&["run", "--quiet", "--locked", "--package", "siltstone", "--"]);
+fn describe(program: &str, words: &[&str], page: &mut String) -> Result<()> {
+    let mut command = command(program, words);
     // A fixed width, whatever the terminal's.
-    command.args(words).arg("--help").env("COLUMNS", "110");
+    command.arg("--help").env("COLUMNS", "110");
     let help = output(command)?;
     let name = std::iter::once("siltstone").chain(words.iter().copied()).collect::<Vec<_>>().join(" ");
     let help = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
     write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.trim_end())?;
     for below in commands(&help) {
-        describe(&[words, &[below]].concat(), page)?;
+        describe(program, &[words, &[below]].concat(), page)?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all that must pass before a change goes in. The cheap steps come first; the first failure ends it.
 
+use crate::docs;
 use crate::steps::{self, Steps, cargo, command};
 use crate::tidy;
 use anyhow::{Context, Result};
@@ -10,6 +11,7 @@ fn run_steps(steps: &mut Steps) -> Result<()> {
     steps.step("lints", || steps::run(cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "-D", "warnings"])))?;
     steps.step("test tools", || steps::run(command("sh", &["scripts/test-tools.sh"])))?;
     steps.step("tests", || steps::run(cargo(&["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--examples"])))?;
+    steps.step("pages", || docs::run_with_built(docs::Mode::Check))?;
     steps.step("doc examples", || steps::run(cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"])))?;
     steps.step("documentation", || {
         let mut command = cargo(&["doc", "--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"]);
