@@ -1,7 +1,8 @@
 //! What watches a running member: the stall ladder, Raft's own end, the founding of a new group, and snapshots by size.
 //!
-//! The ladder bounds how long a leader whose disk hangs may keep the lead: Raft's heartbeats do not wait for the disk, so without it such a
-//! leader would stay for ever. Its first rung, a metric at 100 ms, is the log's.
+//! The ladder bounds how long a leader whose disk hangs may keep the lead. openraft 0.9 waits for each append within its own task, so its
+//! heartbeats stop by themselves while an append hangs; they do not while anything else does (a purge, a new segment), and a later openraft
+//! will not wait at all. The first rung, a metric at 100 ms, is the log's.
 
 use crate::raft::config::OnFatal;
 use crate::raft::error::FatalError;
