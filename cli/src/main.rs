@@ -11,6 +11,7 @@ use clap::Parser;
 use failure::Failure;
 use output::Screen;
 use siltstone_core::SystemClock;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
@@ -18,7 +19,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // RUST_LOG as everywhere; by default only what a human must look at.
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,openraft=error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let is_coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_coloured).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return end(&Failure::failed(format!("start the runtime: {error}"))),
@@ -35,7 +37,9 @@ fn main() -> ExitCode {
 
 fn end(failure: &Failure) -> ExitCode {
     if !failure.message.is_empty() {
-        eprintln!("error: {}", failure.message);
+        // What the parser renders begins with the word already.
+        let message = failure.message.strip_prefix("error: ").unwrap_or(&failure.message);
+        eprintln!("error: {message}");
     }
     ExitCode::from(failure.exit_code)
 }

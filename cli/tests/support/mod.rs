@@ -1,6 +1,6 @@
 //! A real server process for tests: started on free ports, killed when it goes out of scope.
 
-#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use siltstone_proto::v1::search_client::SearchClient;

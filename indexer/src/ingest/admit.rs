@@ -17,6 +17,9 @@ pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 512;
 /// Bytes of an attribute's text value. Longer text belongs in the body, where it is searched by words.
 pub const ATTRIBUTE_VALUE_BYTES_MAX: usize = 32 << 10;
 
+/// Bytes of all names and values of an entry's attributes together: as many as a body may have.
+pub const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
+
 /// Bytes of a deployment's, pod's or container's name: Kubernetes allows 253, a source cluster's name may stand before it.
 pub const TAG_BYTES_MAX: usize = 512;
 
@@ -77,6 +80,8 @@ pub enum Reason {
     AttributeNameTooLong(usize),
     /// A name, and the bytes of its value.
     AttributeValueTooLong(String, usize),
+    /// Bytes of all names and values.
+    AttributesTooLarge(usize),
     /// Which tag, and its bytes.
     TagTooLong(&'static str, usize),
     /// Nanoseconds since the Unix epoch that 64 signed bits do not hold.
@@ -96,6 +101,7 @@ impl Reason {
             Self::TooManyAttributes(_) => "too_many_attributes",
             Self::AttributeNameTooLong(_) => "attribute_name_too_long",
             Self::AttributeValueTooLong(..) => "attribute_value_too_long",
+            Self::AttributesTooLarge(_) => "attributes_too_large",
             Self::TagTooLong(..) => "tag_too_long",
             Self::TimestampOutOfRange(_) => "timestamp_out_of_range",
         }
@@ -119,6 +125,7 @@ impl fmt::Display for Reason {
             Self::AttributeValueTooLong(name, bytes) => {
                 write!(f, "attribute {name:?} has {bytes} bytes, the limit is {ATTRIBUTE_VALUE_BYTES_MAX}: long text belongs in the body")
             }
+            Self::AttributesTooLarge(bytes) => write!(f, "the attributes have {bytes} bytes together, the limit is {ATTRIBUTES_BYTES_MAX}"),
             Self::TagTooLong(tag, bytes) => write!(f, "the {tag}'s name has {bytes} bytes, the limit is {TAG_BYTES_MAX}"),
             Self::TimestampOutOfRange(ns) => write!(f, "the timestamp {ns} ns lies after the year 2262: send nanoseconds since 1970"),
         }
@@ -166,6 +173,11 @@ fn reason_against(scope: &CallerScope, entry: &Entry) -> Option<Reason> {
     }
     if entry.attributes.len() > ATTRIBUTES_MAX {
         return Some(Reason::TooManyAttributes(entry.attributes.len()));
+    }
+    let text_len = |value: &siltstone_core::Value| if let siltstone_core::Value::Str(text) = value { text.len() } else { 8 };
+    let bytes: usize = entry.attributes.iter().map(|(name, value)| name.len() + text_len(value)).sum();
+    if bytes > ATTRIBUTES_BYTES_MAX {
+        return Some(Reason::AttributesTooLarge(bytes));
     }
     entry.attributes.iter().find_map(|(name, value)| match value {
         _ if name.len() > ATTRIBUTE_NAME_BYTES_MAX => Some(Reason::AttributeNameTooLong(name.len())),

@@ -9,12 +9,10 @@ use siltstone_format::command::ClientKey;
 use siltstone_format::{EntryRef, Rows, RowsBuilder, rows::ROWS_BYTES_MAX};
 use std::collections::VecDeque;
 
-/// Bytes of bodies in one chunk at most: one chunk is sealed in memory as a whole. Ordinary chunks, of 2,048 lines of some 200 bytes, have 0.4 MB.
-const CHUNK_BODY_BYTES_MAX: usize = 32 << 20;
-
-/// A whole chunk must fit one block of rows when it is sealed: patterns may be twice as long as what they came from (escapes), and slices repeat
-/// patterns that the sealed block has once.
-const _: () = assert!(CHUNK_BODY_BYTES_MAX * 4 <= ROWS_BYTES_MAX);
+/// Bytes in one chunk at most, as a block of rows counts them (a body twice): one chunk is sealed in memory as a whole. Ordinary chunks, of 2,048
+/// lines of some 200 bytes, have 1 MB. Slices of a chunk may repeat what the sealed block has once, never the other way, so it always fits.
+const CHUNK_BYTES_MAX: usize = 64 << 20;
+const _: () = assert!(CHUNK_BYTES_MAX <= ROWS_BYTES_MAX);
 
 /// Slices of one chunk in one flush are cut by key; entries without a key share one.
 type SliceKey = Option<ClientKey>;
@@ -65,7 +63,7 @@ pub struct ClientBatch {
 struct OpenChunk {
     id: ChunkId,
     next_offset: u16,
-    body_bytes: usize,
+    bytes: usize,
     opened_ns: i64,
     /// The slice that grows, if this flush has one.
     growing: Option<GrowingSlice>,
@@ -108,8 +106,8 @@ impl Appender {
     #[must_use]
     pub fn chunk_ids_needed(batch: &ClientBatch) -> usize {
         // One for each kind of chunk that is not open, and one for each time that a chunk fills by rows or by bytes.
-        let bytes: usize = batch.entries.iter().map(|admitted| admitted.entry.body.len()).sum();
-        2 + 2 * (batch.entries.len() / CHUNK_ROWS_MAX) + 4 * (bytes / CHUNK_BODY_BYTES_MAX) + 2
+        let bytes: usize = batch.entries.iter().map(|admitted| row_of(admitted).block_bytes()).sum();
+        2 + 2 * (batch.entries.len() / CHUNK_ROWS_MAX) + 4 * (bytes / CHUNK_BYTES_MAX) + 2
     }
 
     /// Bytes of bodies that wait for the next flush.
@@ -136,10 +134,10 @@ impl Appender {
     /// When fewer chunk ids are left than [`chunk_ids_needed`](Self::chunk_ids_needed) said: a bug of the caller.
     pub fn append(&mut self, batch: &ClientBatch, now_ns: i64) {
         for admitted in &batch.entries {
-            let body_bytes = admitted.entry.body.len();
+            let row = row_of(admitted);
             let is_future = admitted.timestamp_ns > now_ns.saturating_add(FUTURE_NS_MAX);
             let key = (batch.namespace, is_future);
-            if self.open.get(&key).is_some_and(|chunk| chunk.is_full_for(body_bytes)) {
+            if self.open.get(&key).is_some_and(|chunk| chunk.is_full_for(row.block_bytes())) {
                 self.close(key);
             }
             let (ids, builders, pending) = (&mut self.ids, &mut self.idle_builders, &mut self.pending);
@@ -150,8 +148,8 @@ impl Appender {
             if chunk.growing.as_ref().is_some_and(|slice| slice.key != batch.key) {
                 pending.extend(chunk.cut(builders));
             }
-            chunk.push(admitted, &batch.key, batch.namespace, builders);
-            self.pending_bytes += body_bytes;
+            chunk.push(&row, &batch.key, batch.namespace, builders);
+            self.pending_bytes += row.body.len();
         }
     }
 
@@ -183,35 +181,24 @@ impl Appender {
 
 impl OpenChunk {
     fn new(id: ChunkId, opened_ns: i64) -> Self {
-        Self { id, next_offset: 0, body_bytes: 0, opened_ns, growing: None }
+        Self { id, next_offset: 0, bytes: 0, opened_ns, growing: None }
     }
 
-    fn is_full_for(&self, body_bytes: usize) -> bool {
-        usize::from(self.next_offset) >= CHUNK_ROWS_MAX || (self.next_offset > 0 && self.body_bytes + body_bytes > CHUNK_BODY_BYTES_MAX)
+    fn is_full_for(&self, bytes: usize) -> bool {
+        usize::from(self.next_offset) >= CHUNK_ROWS_MAX || (self.next_offset > 0 && self.bytes + bytes > CHUNK_BYTES_MAX)
     }
 
-    fn push(&mut self, admitted: &Admitted, key: &SliceKey, namespace: NamespaceId, builders: &mut Vec<RowsBuilder>) {
+    fn push(&mut self, row: &EntryRef<'_>, key: &SliceKey, namespace: NamespaceId, builders: &mut Vec<RowsBuilder>) {
         let first_offset = self.next_offset;
         let slice = self.growing.get_or_insert_with(|| {
             let mut builder = builders.pop().unwrap_or_default();
             builder.restart(namespace);
             GrowingSlice { first_offset, key: key.clone(), builder, body_bytes: 0 }
         });
-        let entry = &admitted.entry;
-        let row = EntryRef {
-            body: &entry.body,
-            timestamp_ns: admitted.timestamp_ns,
-            severity: entry.severity,
-            flags: admitted.flags,
-            deployment: &entry.deployment,
-            pod: &entry.pod,
-            container: &entry.container,
-            attributes: &entry.attributes,
-        };
-        slice.builder.push(&row).expect("a chunk's rows and bytes are bounded below those of a block");
-        slice.body_bytes += entry.body.len() as u64;
+        slice.builder.push(row).expect("a chunk's rows and bytes are bounded below those of a block, and an entry's by admission");
+        slice.body_bytes += row.body.len() as u64;
         self.next_offset += 1;
-        self.body_bytes += entry.body.len();
+        self.bytes += row.block_bytes();
     }
 
     fn cut(&mut self, builders: &mut Vec<RowsBuilder>) -> Option<PendingSlice> {
@@ -219,6 +206,21 @@ impl OpenChunk {
         let rows = slice.builder.finish();
         builders.push(slice.builder);
         Some(PendingSlice { chunk: self.id, first_offset: slice.first_offset, rows, key: slice.key, body_bytes: slice.body_bytes })
+    }
+}
+
+/// An entry as a block of rows takes it.
+pub(super) fn row_of(admitted: &Admitted) -> EntryRef<'_> {
+    let entry = &admitted.entry;
+    EntryRef {
+        body: &entry.body,
+        timestamp_ns: admitted.timestamp_ns,
+        severity: entry.severity,
+        flags: admitted.flags,
+        deployment: &entry.deployment,
+        pod: &entry.pod,
+        container: &entry.container,
+        attributes: &entry.attributes,
     }
 }
 

@@ -90,7 +90,21 @@ fn chunks_are_closed_by_age_and_by_bytes() {
     assert!(Appender::chunk_ids_needed(&large) <= appender.chunk_ids_left());
     appender.append(&large, 0);
     let flush = appender.take_flush();
-    assert!(flush.slices.len() > 1, "40 MiB of bodies do not lie in one chunk");
+    assert!(flush.slices.len() > 1, "40 MiB of bodies, which count twice, do not lie in one chunk");
+    assert_contiguous(&[flush]);
+}
+
+/// A bug once: only bodies were bounded, so that attributes could fill a block of rows past its limit, and the writer's thread died.
+#[test]
+fn attributes_count_against_the_bytes_of_a_chunk() {
+    let mut appender = appender();
+    let mut large = batch(1, None, 200);
+    let attributes: Vec<_> = (0..32).map(|number| (format!("a{number}"), siltstone_core::Value::Str("x".repeat(32 << 10)))).collect();
+    large.entries.iter_mut().for_each(|admitted| admitted.entry.attributes.clone_from(&attributes));
+    assert!(Appender::chunk_ids_needed(&large) <= appender.chunk_ids_left());
+    appender.append(&large, 0);
+    let flush = appender.take_flush();
+    assert!(flush.slices.len() >= 4, "200 MiB of attributes in {} slices", flush.slices.len());
     assert_contiguous(&[flush]);
 }
 

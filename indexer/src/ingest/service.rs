@@ -1,10 +1,10 @@
 //! What services call: a request's entries in, a receipt out.
 
 use super::admit::{Admitted, Arrival, Reason, Refusal, admit};
-use super::append::ClientBatch;
+use super::append::{ClientBatch, row_of};
 use super::error::IngestError;
 use super::flush::Flusher;
-use super::writer::{Message, WriteJob, Writer, WriterConfig, Written};
+use super::writer::{Message, WriteJob, Writer, WriterConfig, WriterParts, Written};
 use crate::view::LiveRows;
 use rustc_hash::FxHashMap;
 use siltstone_core::{CallerScope, Clock, CommitToken, NamespaceId};
@@ -89,14 +89,15 @@ impl Ingest {
         let epoch = metadata.register_writer(config.writer.writer).await?;
         let flusher = Flusher { store, metadata: metadata.clone(), live };
         let (inbox, outbox) = mpsc::channel(INBOX_LEN);
-        let writer = Writer::new(config.writer, flusher, clock.clone(), epoch, tokio::runtime::Handle::current());
+        let parts = WriterParts { flusher, clock: clock.clone(), epoch, inbox: outbox, runtime: tokio::runtime::Handle::current() };
+        let writer = Writer::new(config.writer, parts);
         // A thread of its own: splitting a megabyte of bodies takes milliseconds, too long for a task among others.
         std::thread::Builder::new()
             .name("siltstone-writer".to_owned())
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
                 match runtime {
-                    Ok(runtime) => runtime.block_on(writer.run(outbox)),
+                    Ok(runtime) => runtime.block_on(writer.run()),
                     Err(error) => tracing::error!(%error, "start the writer's runtime"),
                 }
             })
@@ -205,7 +206,7 @@ impl Ingest {
     }
 
     async fn hand_over(&self, batches: Vec<ClientBatch>) -> Result<Written, IngestError> {
-        let bytes = batches.iter().flat_map(|batch| &batch.entries).map(|admitted| admitted.entry.body.len() + ENTRY_BYTES).sum::<usize>();
+        let bytes = batches.iter().flat_map(|batch| &batch.entries).map(|admitted| row_of(admitted).block_bytes() + ENTRY_BYTES).sum::<usize>();
         let bytes_max = self.inner.config.memory_bytes_max;
         let permits = u32::try_from(bytes).ok().filter(|_| bytes <= bytes_max).ok_or(IngestError::TooLarge { bytes, bytes_max })?;
         let permit = self.inner.memory.clone().acquire_many_owned(permits).await.map_err(|_| IngestError::Stopping)?;
