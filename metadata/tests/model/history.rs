@@ -7,8 +7,8 @@ use siltstone_format::command::{
     ChunkEnd, ClientKey, Command, CommandBody, CommitBatch, CommitMerge, CommitSeal, MergePart, Reply, SealPart, SliceCommit,
 };
 use siltstone_format::manifest::{
-    BatchRecord, ByteRange, CheckedRange, ChunkList, EpochOwner, Fate, Manifest, NamespaceManifest, ObjectRecord, PackChunk, PackChunks, PackRecord,
-    SegmentRecord,
+    BatchRecord, ByteRange, CheckedRange, ChunkList, ChunkState, EpochOwner, Fate, Manifest, NamespaceManifest, ObjectRecord, PackChunk, PackChunks,
+    PackRecord, SegmentRecord,
 };
 use siltstone_metadata::Machine;
 use std::collections::{BTreeMap, BTreeSet};
@@ -154,8 +154,13 @@ impl History {
             let place = if matches!(fate, Fate::Garbage | Fate::Retired { .. }) { &mut self.deleted } else { &mut self.stored };
             place.insert(stored);
         }
-        let batches = manifest.batches_retired_before(i64::MAX).map(|batch| batch.id).collect();
-        let objects = manifest.objects_retired_before(i64::MAX).map(|object| object.id).collect();
+        let mut batches: Vec<_> = manifest.batches_retired_before(i64::MAX).map(|batch| batch.id).collect();
+        let mut objects: Vec<_> = manifest.objects_retired_before(i64::MAX).map(|object| object.id).collect();
+        if self.rng.random_range(0..6) == 0 {
+            // A collector that is mistaken.
+            batches.extend(manifest.batches.keys().next());
+            objects.extend(manifest.objects.keys().next());
+        }
         let epoch = self.epoch();
         self.apply(CommandBody::ForgetRetired { epoch, batches, objects });
     }
@@ -263,9 +268,11 @@ impl History {
         let mut ids = Self::ids(&view, epoch, 10)?.into_iter();
         let object = ObjectRecord { id: ObjectId(ids.next()?), epoch, len_bytes: 1_000, footer: FOOTER };
         let mut parts = Vec::new();
+        // At times a sealer that takes a chunk which still grows.
+        let takes_open = self.rng.random_range(0..10) == 0;
         for namespace in view.unsealed_namespaces().take(3) {
-            let chunks: Vec<PackChunk> =
-                namespace.closed_chunks().map(|(id, chunk)| chunk.sealed(id)).filter(|_| self.rng.random_range(0..3) != 0).collect();
+            let ripe = namespace.chunks.iter().filter(|(_, chunk)| chunk.rows != 0 && (takes_open || chunk.state == ChunkState::Closed));
+            let chunks: Vec<PackChunk> = ripe.map(|(id, chunk)| chunk.sealed(*id)).filter(|_| self.rng.random_range(0..3) != 0).collect();
             if chunks.is_empty() {
                 continue;
             }
@@ -301,6 +308,10 @@ impl History {
         if self.rng.random_range(0..3) == 0 {
             // An index over packs that have none yet, or, at times, that have one already.
             covered.extend(sealed.keys().copied().filter(|_| self.rng.random_range(0..2) == 0));
+        }
+        if self.rng.random_range(0..10) == 0 {
+            // A merge that forgets a chunk.
+            covered.pop_first();
         }
         let covered: Vec<_> = covered.iter().map(|chunk| sealed[chunk]).collect();
         let mut packed: Vec<_> = packs_in.iter().flat_map(|id| namespace.packs.get(id).into_iter().flat_map(|pack| pack.chunks.iter())).collect();

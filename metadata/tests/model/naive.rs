@@ -243,8 +243,9 @@ impl Naive {
             for id in &part.packs_in {
                 self.packs.remove(id).filter(|pack| pack.namespace == part.namespace)?;
             }
+            let mut uncovered = BTreeSet::new();
             for id in &part.segments_in {
-                self.segments.remove(id).filter(|segment| segment.namespace == part.namespace)?;
+                uncovered.extend(self.segments.remove(id).filter(|segment| segment.namespace == part.namespace)?.chunks);
             }
             for pack in &part.packs_out {
                 self.use_id(commit.epoch, pack.id.0)?;
@@ -260,7 +261,11 @@ impl Naive {
                 if self.segments.values().any(is_covered) || !chunks.iter().all(is_sealed) {
                     return None;
                 }
+                uncovered.retain(|chunk| !chunks.contains(chunk));
                 self.segments.insert(segment.id, Part { namespace: part.namespace, object: commit.object.id, chunks });
+            }
+            if !uncovered.is_empty() {
+                return None;
             }
         }
         self.objects.insert(commit.object.id, commit.object);
