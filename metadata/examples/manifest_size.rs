@@ -1,9 +1,9 @@
 //! Prints what a manifest takes in memory and as a snapshot, at ten billion entries:
 //! `cargo run --release -p siltstone-metadata --example manifest_size [ENTRIES]`.
 //!
-//! The state is built, not estimated: 1,000 busy namespaces whose sizes follow Zipf's law, 100,000 idle ones with one small chunk each, chunks half full,
-//! packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice a second, chunks sealed after an hour at the latest,
-//! and a day of retired batches. Memory is the growth of the process's resident set.
+//! The state is built, not estimated: 1,000 busy namespaces whose sizes follow Zipf's law, 100,000 idle ones with one small chunk each, chunks half
+//! full, packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice a second, chunks sealed after an
+//! hour at the latest, and a day of retired batches. Memory is the growth of the process's resident set.
 
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
 use siltstone_format::manifest::{
@@ -129,7 +129,8 @@ impl Builder {
         let mut total = 0;
         for rank in 1..=BUSY {
             let count = ((all as f64 / harmonic / rank as f64) as u64).max(1);
-            // Its chunks lie evenly among all, with some disorder by writers that run ahead; one lives as long as one of its writers takes to fill it.
+            // Its chunks lie evenly among all, with some disorder by writers that run ahead; one lives as long as one of its writers takes to fill
+            // it.
             let (gap, span) = (all / count, DAY_NS * DAYS as i64 / count as i64);
             let writers = (WRITERS / rank).max(1) as i64;
             let mut ids: Vec<u64> = (0..count).map(|chunk| chunk * gap + 1 + self.random(gap)).collect();

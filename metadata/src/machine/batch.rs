@@ -72,7 +72,8 @@ pub(super) fn close(draft: &mut Manifest, epoch: Epoch, chunks: &[ChunkId]) -> R
     Ok(Reply::Done)
 }
 
-/// Closes an open chunk. One without rows is gone: its offsets were all burned, so there is nothing to seal, and its id was used up when it was opened (RA-1).
+/// Closes an open chunk. One without rows is gone: its offsets were all burned, so there is nothing to seal, and its id was used up when it was
+/// opened (RA-1).
 pub(super) fn close_chunk(namespace: &mut NamespaceManifest, chunk: ChunkId) {
     let record = Arc::make_mut(namespace.chunks.get_mut(&chunk).expect("an epoch's open chunk is its namespace's"));
     assert_eq!(record.state, ChunkState::Open, "chunk {chunk} is in the list of open ones");

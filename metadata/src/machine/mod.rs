@@ -1,8 +1,8 @@
 //! The state machine of the metadata group: command + state → state + reply, and nothing else. No clock, no I/O, no randomness.
 //!
-//! A command is applied to a draft, which is a clone of the manifest (a dozen reference counts); a refusal throws the draft away. So a refused command
-//! changes nothing (EP-1) whatever it had done to the draft before. What is deliberately not here: leases (the leader's memory), Raft, and when to seal,
-//! merge or collect.
+//! A command is applied to a draft, which is a clone of the manifest (a dozen reference counts); a refusal throws the draft away. So a refused
+//! command changes nothing (EP-1) whatever it had done to the draft before. What is deliberately not here: leases (the leader's memory), Raft, and
+//! when to seal, merge or collect.
 
 mod batch;
 mod draft;
@@ -21,8 +21,8 @@ use siltstone_format::{
 };
 
 /// How far one command moves state time at most: an hour. A proposer whose clock runs wild thus cannot age everything at once (retired objects are
-/// deleted after 24 h of state time, so two dozen commands of a wrong clock would be needed), and a group that was down for days catches up within as many
-/// commands as it was hours away.
+/// deleted after 24 h of state time, so two dozen commands of a wrong clock would be needed), and a group that was down for days catches up within
+/// as many commands as it was hours away.
 pub const STATE_TIME_JUMP_MS_MAX: i64 = 3_600_000;
 
 /// The machine: the manifest at a position of the log.

@@ -11,8 +11,8 @@ use siltstone_core::{ChunkId, Epoch, NamespaceId};
 ///
 /// To ensure correctness, the writer
 /// - names every slice's rows at exactly the chunk's next offset, slice by slice;
-/// - puts all slices of one client batch into one command, and a client batch once: a second copy that arrives while the first is on its way waits for
-///   the first one's outcome, because within one command all slices of a key stand or fall together;
+/// - puts all slices of one client batch into one command, and a client batch once: a second copy that arrives while the first is on its way waits
+///   for the first one's outcome, because within one command all slices of a key stand or fall together;
 /// - moves on past the offsets of duplicates: they are burned.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitBatch {

@@ -6,8 +6,8 @@ use siltstone_core::{ChunkId, Epoch, NamespaceId, PackId, SegmentId};
 
 /// Moves closed chunks into packs. Every input must be there, closed, unsealed and of the length that is named, else nothing changes.
 ///
-/// One object may carry the packs of many namespaces; they are sealed together or not at all. The same command again (same object) changes nothing and
-/// is answered as the first time.
+/// One object may carry the packs of many namespaces; they are sealed together or not at all. The same command again (same object) changes nothing
+/// and is answered as the first time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CommitSeal {
     /// The job's or writer's life.

@@ -1,9 +1,9 @@
 //! The manifest's stored form: a root, and shards that the root names by their content's hash. A shard that did not change keeps its name, so it need
 //! not be written again.
 //!
-//! Namespaces are spread over 64 shards by a hash of their id; batches and objects go by ranges of their ids. What follows from other parts (sums, live
-//! slices of a batch, parts of an object, who holds a chunk open) is not stored: it is counted anew on reading, and what does not fit is corruption.
-//! What is deliberately not here: where shards are kept (`siltstone-store`) and when a snapshot is taken.
+//! Namespaces are spread over 64 shards by a hash of their id; batches and objects go by ranges of their ids. What follows from other parts (sums,
+//! live slices of a batch, parts of an object, who holds a chunk open) is not stored: it is counted anew on reading, and what does not fit is
+//! corruption. What is deliberately not here: where shards are kept (`siltstone-store`) and when a snapshot is taken.
 
 mod assemble;
 mod blob;
