@@ -100,7 +100,9 @@ where
     let started = tokio::time::Instant::now();
     loop {
         match propose().await {
-            Err(error) if error.kind().is_retryable() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => tokio::time::sleep(RETRY_PAUSE).await,
+            Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
+                tokio::time::sleep(RETRY_PAUSE).await;
+            }
             outcome => return outcome,
         }
     }

@@ -25,7 +25,8 @@ async fn a_new_group_is_founded_and_goes_on_after_a_restart() {
     assert_eq!(create(&node, "shop").await.unwrap(), id);
     let before = node.manifest().version;
     node.shutdown().await;
-    assert!(matches!(create(&node, "late").await, Err(ClientError::Unavailable { .. } | ClientError::UnknownOutcome { .. })));
+    let late = create(&node, "late").await.unwrap_err();
+    assert!(matches!(late, ClientError::Ended { .. }) && late.is_final(), "{late}");
 
     let (mut parts, _) = parts(&disk, NoPeers);
     parts.incarnation = Incarnation(0xdef);

@@ -73,7 +73,7 @@ impl Flusher {
         let started = tokio::time::Instant::now();
         loop {
             match self.metadata.commit_batch(commit.clone()).await {
-                Err(error) if matches!(error.kind(), ErrorKind::Unknown | ErrorKind::Unavailable) && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
+                Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
                     tracing::warn!(batch = commit.batch.id.0, %error, "the commit is tried again");
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }

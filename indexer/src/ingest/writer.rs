@@ -41,6 +41,9 @@ const ID_BLOCK: u32 = 256;
 /// The pause before a writer that can't begin a new life tries again.
 const REGISTER_PAUSE: Duration = Duration::from_millis(200);
 
+/// Chunks are not looked through for old ones more often than this.
+const AGE_CHECK_MIN: Duration = Duration::from_millis(50);
+
 /// What became of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Written {
@@ -83,6 +86,8 @@ struct OnItsWay {
 
 pub(super) struct Writer {
     config: WriterConfig,
+    /// Closed once nobody can write any more.
+    inbox: mpsc::Receiver<Message>,
     flusher: Flusher,
     clock: Arc<dyn Clock>,
     /// Where flushes run.
@@ -97,12 +102,26 @@ pub(super) struct Writer {
     parked: Vec<WriteJob>,
     on_its_way: Option<OnItsWay>,
     last_flush: Option<Instant>,
+    /// When chunks are looked through for old ones. A time that stands: other work must not put it off.
+    age_check_at: Instant,
+}
+
+/// Where a writer lives.
+pub(super) struct WriterParts {
+    pub(super) flusher: Flusher,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) epoch: Epoch,
+    pub(super) inbox: mpsc::Receiver<Message>,
+    /// Where flushes run.
+    pub(super) runtime: tokio::runtime::Handle,
 }
 
 impl Writer {
-    pub(super) fn new(config: WriterConfig, flusher: Flusher, clock: Arc<dyn Clock>, epoch: Epoch, runtime: tokio::runtime::Handle) -> Self {
+    pub(super) fn new(config: WriterConfig, parts: WriterParts) -> Self {
+        let WriterParts { flusher, clock, epoch, inbox, runtime } = parts;
         Self {
             config,
+            inbox,
             flusher,
             clock,
             runtime,
@@ -115,26 +134,27 @@ impl Writer {
             parked: Vec::new(),
             on_its_way: None,
             last_flush: None,
+            age_check_at: Instant::now(),
         }
     }
 
     /// Works until the channel is closed and all that came is answered.
-    pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>) {
+    pub(super) async fn run(mut self) {
         let mut is_open = true;
         while is_open || self.has_work() {
             let flush_at = self.flush_at();
             // Past this, appending would only move memory from the channel to here.
             let may_take = is_open && self.appender.pending_bytes() < 2 * self.config.flush_bytes;
-            let age_check = Duration::from_millis(self.config.chunk_age_ms_max / 4).max(Duration::from_millis(50));
             tokio::select! {
                 biased;
                 outcome = finished(&mut self.on_its_way) => self.settle(outcome).await,
                 () = until(flush_at) => self.begin_flush().await,
-                message = inbox.recv(), if may_take => match message {
+                // Before the messages, which may never pause.
+                () = tokio::time::sleep_until(self.age_check_at), if self.appender.open_chunks() > 0 => self.close_old_chunks(),
+                message = self.inbox.recv(), if may_take => match message {
                     Some(message) => self.take(message).await,
                     None => is_open = false,
                 },
-                () = tokio::time::sleep(age_check), if self.appender.open_chunks() > 0 => self.close_old_chunks(),
             }
         }
     }
@@ -158,6 +178,7 @@ impl Writer {
     fn close_old_chunks(&mut self) {
         let age_ns = i64::try_from(self.config.chunk_age_ms_max).unwrap_or(i64::MAX).saturating_mul(1_000_000);
         self.appender.close_opened_before(self.clock.now_ns().saturating_sub(age_ns));
+        self.age_check_at = Instant::now() + Duration::from_millis(self.config.chunk_age_ms_max / 4).max(AGE_CHECK_MIN);
     }
 
     async fn take(&mut self, message: Message) {
@@ -266,7 +287,8 @@ impl Writer {
                     break;
                 }
                 // Answers wait for the fence: a sender that was told of a failure must not find its entries later by that very copy.
-                Err(ClientError::Stopped { .. }) => break,
+                // Without a group, or with nobody left who would be told, there is no need for a fence: the next process registers, and so fences.
+                Err(error) if error.is_final() || self.inbox.is_closed() => break,
                 Err(error) => {
                     tracing::warn!(%error, "register the writer");
                     tokio::time::sleep(REGISTER_PAUSE).await;
@@ -306,7 +328,7 @@ where
     const TRIES: u32 = 5;
     for _ in 1..TRIES {
         match ask().await {
-            Err(error) if error.kind().is_retryable() => tokio::time::sleep(REGISTER_PAUSE).await,
+            Err(error) if error.kind().is_retryable() && !error.is_final() => tokio::time::sleep(REGISTER_PAUSE).await,
             outcome => return outcome,
         }
     }

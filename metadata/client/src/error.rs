@@ -12,6 +12,12 @@ pub enum ClientError {
         /// What is known of the cause.
         reason: String,
     },
+    /// The member in this process has ended, because it was told to or because its storage failed: it takes nothing in any more.
+    #[error("reach the metadata group: its member in this process has ended: {reason}")]
+    Ended {
+        /// What is known of the cause.
+        reason: String,
+    },
     /// Whether the command is applied is not known, and it may yet be. Repeat the very same command, or fence your epoch.
     #[error("learn the outcome of a command: {reason}")]
     UnknownOutcome {
@@ -48,11 +54,16 @@ impl ClientError {
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            Self::Unavailable { .. } | Self::Stopped { .. } => ErrorKind::Unavailable,
+            Self::Unavailable { .. } | Self::Ended { .. } | Self::Stopped { .. } => ErrorKind::Unavailable,
             Self::UnknownOutcome { .. } => ErrorKind::Unknown,
             Self::Rejected(rejection) => rejection.kind(),
             Self::UnexpectedReply { .. } => ErrorKind::Internal,
             Self::OtherIncarnation { .. } => ErrorKind::NotFound,
         }
+    }
+    /// Whether the group will not come back within this process: trying again is of no use here.
+    #[must_use]
+    pub const fn is_final(&self) -> bool {
+        matches!(self, Self::Ended { .. } | Self::Stopped { .. })
     }
 }

@@ -110,10 +110,13 @@ impl MetadataNode {
         let Inner { config, raft, .. } = self.inner.as_ref();
         let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
         let is_single = members.len() == 1;
-        // Every member of a new group may do this: they agree, as they name the same members.
-        match raft.initialize(members).await {
-            Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
-            Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
+        let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        if !is_initialized {
+            // Every member of a new group may do this: they agree, as they name the same members. One may have heard from another meanwhile.
+            match raft.initialize(members).await {
+                Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
+                Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
+            }
         }
         *self.inner.supervisor.lock() = Some(Supervisor::spawn(&self.inner));
         if is_single {
@@ -183,20 +186,18 @@ enum Readiness {
 }
 
 impl Inner {
+    /// Why the member has ended, if it has.
+    fn end(&self) -> Option<String> {
+        let failure = self.wal.failure().map(|error| error.to_string());
+        failure.or_else(|| self.raft.metrics().borrow().running_state.as_ref().err().map(ToString::to_string))
+    }
+
     async fn readiness(&self) -> Readiness {
         let not_yet = |reason: &str| Readiness::NotYet { reason: reason.to_owned() };
-        if let Some(error) = self.wal.failure() {
-            return Readiness::Failed { reason: error.to_string() };
+        if let Some(reason) = self.end() {
+            return Readiness::Failed { reason };
         }
-        let leader = {
-            let metrics = self.raft.metrics();
-            let metrics = metrics.borrow();
-            if let Err(error) = &metrics.running_state {
-                return Readiness::Failed { reason: error.to_string() };
-            }
-            metrics.current_leader
-        };
-        if leader.is_none() {
+        if self.raft.metrics().borrow().current_leader.is_none() {
             return not_yet("the group has no leader");
         }
         if self.manifests.borrow().incarnation == Incarnation(0) {
@@ -228,6 +229,9 @@ impl Inner {
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         let unknown = |reason: String| ClientError::UnknownOutcome { reason };
+        if let Some(reason) = self.end() {
+            return Err(ClientError::Ended { reason });
+        }
         if self.is_stalled.load(Ordering::Acquire) {
             return Err(unavailable("the disk of the group's leader does not answer".to_owned()));
         }
