@@ -159,6 +159,37 @@ pub struct DevArgs {
     /// A JSON file of tokens and what each may do. Needed for any address that is not loopback.
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
+    #[command(flatten)]
+    pub tuning: TuningArgs,
+}
+
+/// How eager the roles are, for tests that want to see everything happen within moments. Left out: what suits a laptop.
+#[derive(Args, Debug, Clone, Default)]
+pub struct TuningArgs {
+    /// The shortest time between two flushes.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub flush_interval_ms: Option<u64>,
+    /// Chunks are closed at this age.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub chunk_age_ms_max: Option<u64>,
+    /// Closed chunks are sealed at so many bytes of bodies.
+    #[arg(long, hide = true, value_name = "BYTES")]
+    pub seal_body_bytes_min: Option<u64>,
+    /// Closed chunks are sealed after so long.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub seal_wait_ms_max: Option<u64>,
+    /// So many segments or packs of one size are merged.
+    #[arg(long, hide = true, value_name = "N")]
+    pub merge_fan_in: Option<usize>,
+    /// What was retired is kept for so long.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub gc_keep_ms: Option<i64>,
+    /// The time between two rounds of garbage collection; each of them lists the store.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub gc_round_ms: Option<u64>,
+    /// The metadata group takes a snapshot after so many entries of its log.
+    #[arg(long, hide = true, value_name = "N")]
+    pub snapshot_entries: Option<u64>,
 }
 
 #[derive(Args, Debug)]

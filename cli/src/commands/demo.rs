@@ -3,7 +3,7 @@
 use super::dev::{self, Running};
 use super::import::{Progress, connect_patiently, send_source};
 use super::query;
-use crate::args::{DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs};
+use crate::args::{DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs, TuningArgs};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{Screen, counted};
@@ -25,7 +25,8 @@ const END_MS: i64 = 1_780_272_000_000;
 
 pub async fn demo(args: &DemoArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let config = Config::day(SEED, args.lines, END_MS);
-    let running = dev::start(&DevArgs { data: args.data.clone(), listen: args.listen, listen_http: None, store: None, tokens: None }).await?;
+    let (data, listen) = (args.data.clone(), args.listen);
+    let running = dev::start(&DevArgs { data, listen, listen_http: None, store: None, tokens: None, tuning: TuningArgs::default() }).await?;
     let outcome = show(args, &config, &running, clock, screen).await;
     if outcome.is_err() || args.once {
         running.shutdown().await;

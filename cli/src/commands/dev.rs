@@ -1,6 +1,6 @@
 //! `siltstone dev`: every role in one process, until it is told to stop.
 
-use crate::args::DevArgs;
+use crate::args::{DevArgs, TuningArgs};
 use crate::failure::Failure;
 use siltstone_core::{Clock, SystemClock};
 use siltstone_dev::{DevConfig, DevNode, DevParts};
@@ -52,12 +52,30 @@ pub async fn start(args: &DevArgs) -> Result<Running, Failure> {
         random: RandomState::new().build_hasher().finish(),
         on_fatal: Arc::new(move |cause| drop(fatal_sender.send(Some(cause)))),
     };
-    let config = DevConfig { store, ..DevConfig::new(args.data.clone()) };
+    let config = tuned(DevConfig { store, ..DevConfig::new(args.data.clone()) }, &args.tuning);
     let node = DevNode::start(config, parts).await.map_err(|error| Failure::failed(error.to_string()))?;
     let (stop, stopped) = watch::channel(false);
     let config = ServeConfig { grpc, http, authenticator, mapping: OtlpMapping::default() };
     let served = tokio::spawn(serve::serve(config, node.indexer().clone(), clock, stopped));
     Ok(Running { grpc: grpc_addr, http: http_addr, node, stop, served, fatal, _lock: lock })
+}
+
+fn tuned(mut config: DevConfig, tuning: &TuningArgs) -> DevConfig {
+    fn set<T: Copy>(setting: &mut T, wanted: Option<T>) {
+        *setting = wanted.unwrap_or(*setting);
+    }
+    let indexer = &mut config.indexer;
+    set(&mut indexer.ingest.writer.flush_interval_ms, tuning.flush_interval_ms);
+    set(&mut indexer.ingest.writer.chunk_age_ms_max, tuning.chunk_age_ms_max);
+    set(&mut indexer.seal.body_bytes_min, tuning.seal_body_bytes_min);
+    set(&mut indexer.seal.wait_ms_max, tuning.seal_wait_ms_max);
+    set(&mut indexer.merge.fan_in, tuning.merge_fan_in);
+    set(&mut indexer.gc.keep_ms, tuning.gc_keep_ms);
+    set(&mut indexer.gc.round_ms, tuning.gc_round_ms);
+    set(&mut indexer.gc.rounds_per_list, tuning.gc_round_ms.map(|_| 1));
+    set(&mut config.metadata.snapshot_entries, tuning.snapshot_entries);
+    set(&mut config.metadata.log_entries_kept, tuning.snapshot_entries.map(|entries| entries / 4));
+    config
 }
 
 fn lock(data: &Path) -> Result<DirLock, Failure> {
