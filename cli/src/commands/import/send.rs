@@ -18,6 +18,10 @@ const READ_AHEAD: usize = 4;
 /// The pause before a request is sent again.
 const RETRY_PAUSE: Duration = Duration::from_millis(300);
 
+/// The server remembers so many sequences of a producer, and takes a request that lies further behind the newest for one that it had before. So no
+/// request is sent that is so far ahead of the oldest unanswered one, however long that one has to be repeated (AK-1).
+const SEQUENCE_WINDOW: u64 = 64;
+
 /// What the server said, summed up.
 #[derive(Default)]
 pub struct Sent {
@@ -78,15 +82,14 @@ pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize
     let (batches, mut inbox) = mpsc::channel::<Batch>(READ_AHEAD);
     let reader = tokio::task::spawn_blocking(move || read_all(source, &batches));
     let mut sent = Sent::default();
-    let mut requests: JoinSet<Result<WriteResponse, Failure>> = JoinSet::new();
+    let mut requests = Requests::default();
     while let Some(batch) = inbox.recv().await {
         progress.read(&batch.entries, batch.raw_bytes_read);
         if batch.entries.is_empty() {
             continue;
         }
-        // At most `in_flight` requests are unanswered, and they end in the order of their keys or close to it: far within the server's window of 64.
-        while requests.len() >= in_flight {
-            collect(&mut requests, &mut sent, &mut progress).await?;
+        while requests.is_full_for(batch.sequence, in_flight) {
+            requests.collect(&mut sent, &mut progress).await?;
         }
         for entry in &batch.entries {
             if !sent.namespaces.contains(&entry.namespace) {
@@ -96,10 +99,11 @@ pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize
         let entries = batch.entries.into_iter().map(wire_entry).collect();
         let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries };
         let client = client.clone();
-        requests.spawn(async move { deliver(&client, request).await });
+        requests.unanswered.insert(batch.sequence);
+        requests.running.spawn(async move { (batch.sequence, deliver(&client, request).await) });
     }
-    while !requests.is_empty() {
-        collect(&mut requests, &mut sent, &mut progress).await?;
+    while !requests.running.is_empty() {
+        requests.collect(&mut sent, &mut progress).await?;
     }
     progress.end();
     let summary = reader.await.map_err(|error| Failure::failed(format!("read the source: {error}")))?;
@@ -113,13 +117,31 @@ pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize
     Ok((sent, summary))
 }
 
-async fn collect(requests: &mut JoinSet<Result<WriteResponse, Failure>>, sent: &mut Sent, progress: &mut Progress) -> Result<(), Failure> {
-    match requests.join_next().await {
-        Some(Ok(response)) => progress.acknowledged(sent.take(response?)),
-        Some(Err(error)) => return Err(Failure::failed(format!("send a request: {error}"))),
-        None => {}
+/// Requests on their way.
+#[derive(Default)]
+struct Requests {
+    running: JoinSet<(u64, Result<WriteResponse, Failure>)>,
+    unanswered: BTreeSet<u64>,
+}
+
+impl Requests {
+    /// Whether an answer must come before this sequence may be sent.
+    fn is_full_for(&self, sequence: u64, in_flight: usize) -> bool {
+        let is_too_far_ahead = self.unanswered.first().is_some_and(|oldest| sequence >= oldest + SEQUENCE_WINDOW);
+        self.running.len() >= in_flight || is_too_far_ahead
     }
-    Ok(())
+
+    async fn collect(&mut self, sent: &mut Sent, progress: &mut Progress) -> Result<(), Failure> {
+        match self.running.join_next().await {
+            Some(Ok((sequence, response))) => {
+                self.unanswered.remove(&sequence);
+                progress.acknowledged(sent.take(response?));
+            }
+            Some(Err(error)) => return Err(Failure::failed(format!("send a request: {error}"))),
+            None => {}
+        }
+        Ok(())
+    }
 }
 
 fn read_all(mut source: ImportSource, batches: &mpsc::Sender<Batch>) -> Result<Summary, Box<(ImportError, Summary)>> {
@@ -184,5 +206,21 @@ fn wire_entry(entry: Entry) -> LogEntry {
         severity_number: u32::from(entry.severity.number()),
         body: entry.body.into(),
         attributes: entry.attributes.into_iter().map(attribute).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_that_is_repeated_holds_up_those_that_the_servers_window_would_not_reach_back_from() {
+        let mut requests = Requests::default();
+        assert!(!requests.is_full_for(1_000, 16));
+        requests.unanswered.extend([3, 60, 66]);
+        assert!(!requests.is_full_for(66, 16));
+        assert!(requests.is_full_for(67, 16), "3 would count as a duplicate once 67 is there");
+        requests.unanswered.remove(&3);
+        assert!(!requests.is_full_for(67, 16));
     }
 }
