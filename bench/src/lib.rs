@@ -40,7 +40,8 @@ pub fn shared_data() -> PathBuf {
 /// When the test material is not there or not whole.
 pub fn real_lines() -> anyhow::Result<Vec<Line>> {
     let path = shared_data().join("logs.jsonl.gz");
-    let file = File::open(&path).with_context(|| format!("open {}: put the shared test data there, or name its folder in SILTSTONE_SHARED", path.display()))?;
+    let file = File::open(&path)
+        .with_context(|| format!("open {}: put the shared test data there, or name its folder in SILTSTONE_SHARED", path.display()))?;
     let mut lines = Vec::new();
     for line in BufReader::new(GzDecoder::new(file)).lines() {
         let entry: Value = serde_json::from_str(&line?)?;

@@ -151,7 +151,7 @@ async fn a_key_makes_a_repeated_request_harmless() {
     let entries: Vec<LogEntry> = (0..10)
         .map(|number| LogEntry { namespace: "shop".into(), body: format!("order {number}").into_bytes().into(), ..LogEntry::default() })
         .collect();
-    let request = WriteRequest { producer: "till".into(), sequence: 1, entries };
+    let request = WriteRequest { producer: "till".into(), sequence: 1, entries, flush: false };
     // Two copies at once: one is on its way while the other arrives.
     let mut other = ingest.clone();
     let (one, two) = tokio::join!(ingest.write(request.clone()), other.write(request.clone()));

@@ -2,26 +2,21 @@
 //!
 //! What is deliberately not here: what jobs do (`seal`, `merge`, `gc`).
 
+use crate::Patience;
 use siltstone_core::{Epoch, ErrorKind};
 use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// Ids are fetched in blocks of this many.
 const ID_BLOCK: u32 = 256;
 
-/// A command whose outcome is unknown is repeated for this long.
-const UNKNOWN_OUTCOME_PATIENCE: Duration = Duration::from_secs(20);
-
-/// The pause between two tries.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
-
 /// A job under its present epoch. Jobs of one name fence each other: only the newest changes anything (EP-1).
 pub struct JobLife {
     metadata: Arc<dyn MetadataClient>,
     name: &'static str,
+    patience: Patience,
     state: Mutex<State>,
 }
 
@@ -35,15 +30,21 @@ impl JobLife {
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn begin(metadata: Arc<dyn MetadataClient>, name: &'static str) -> Result<Self, ClientError> {
+    pub async fn begin(metadata: Arc<dyn MetadataClient>, name: &'static str, patience: Patience) -> Result<Self, ClientError> {
         let epoch = metadata.register_job(name).await?;
-        Ok(Self { metadata, name, state: Mutex::new(State { epoch, ids: 0..0 }) })
+        Ok(Self { metadata, name, patience, state: Mutex::new(State { epoch, ids: 0..0 }) })
     }
 
     /// The metadata group that gave the epoch.
     #[must_use]
     pub fn metadata(&self) -> &Arc<dyn MetadataClient> {
         &self.metadata
+    }
+
+    /// How long the job tries.
+    #[must_use]
+    pub fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// The present epoch and `count` ids that it may use.
@@ -92,7 +93,7 @@ impl JobLife {
 ///
 /// # Errors
 /// The last try's.
-pub async fn repeated<T, F, Fut>(mut propose: F) -> Result<T, ClientError>
+pub async fn repeated<T, F, Fut>(patience: &Patience, mut propose: F) -> Result<T, ClientError>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, ClientError>>,
@@ -100,8 +101,8 @@ where
     let started = tokio::time::Instant::now();
     loop {
         match propose().await {
-            Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
-                tokio::time::sleep(RETRY_PAUSE).await;
+            Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < patience.unknown_outcome_max() => {
+                tokio::time::sleep(patience.retry()).await;
             }
             outcome => return outcome,
         }

@@ -8,6 +8,7 @@ pub mod ingest;
 mod job;
 pub mod merge;
 pub mod node;
+mod patience;
 mod problems;
 pub mod query;
 pub mod seal;
@@ -15,4 +16,5 @@ pub mod serve;
 pub mod view;
 
 pub use node::{Indexer, IndexerConfig, IndexerError};
+pub use patience::Patience;
 pub use problems::Problems;

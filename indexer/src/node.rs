@@ -6,6 +6,7 @@ use crate::gc::{GarbageCollector, GcConfig};
 use crate::ingest::{Ingest, IngestConfig, IngestError};
 use crate::job::JobLife;
 use crate::merge::{MergeConfig, Merger};
+use crate::patience::Patience;
 use crate::problems::Problems;
 use crate::seal::{SealConfig, SealError, Sealer};
 use crate::view::{LiveRows, ViewConfig, Views};
@@ -30,6 +31,8 @@ pub struct IndexerConfig {
     pub view: ViewConfig,
     /// Bytes of live rows in memory; what passes them is read back from batches.
     pub live: LiveConfig,
+    /// How long background jobs try. The writer has its own.
+    pub patience: Patience,
 }
 
 /// How much memory the live tier may take.
@@ -102,7 +105,7 @@ impl Indexer {
         let live = Arc::new(LiveRows::new(config.live.bytes_max));
         let views = Views::new(config.view, metadata.clone(), store.clone(), live.clone());
         let ingest = Ingest::start(config.ingest, store.clone(), metadata.clone(), live.clone(), clock).await?;
-        let job = |name| JobLife::begin(metadata.clone(), name);
+        let job = |name| JobLife::begin(metadata.clone(), name, config.patience);
         let (seal_job, merge_job, gc_job) = (Arc::new(job("seal").await?), Arc::new(job("merge").await?), Arc::new(job("gc").await?));
         let sealer = Arc::new(Sealer::new(config.seal, seal_job, store.clone(), views.packs().clone(), live));
         let merger = Arc::new(Merger::new(config.merge, merge_job, store.clone(), views.packs().clone(), views.segments().clone()));

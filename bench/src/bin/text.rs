@@ -88,7 +88,10 @@ fn main() -> anyhow::Result<()> {
         figures[3] += best_of(|| Ok(peer.searcher.search(&peer_query, &TopDocs::with_limit(LIMIT).order_by_score())?))?;
         figures[4] += best_of(|| Ok(source.newest(&asked.expr, LIMIT, None)?))?;
     }
-    println!("{:8} {:>4} | {:>9} {:>9} {:>7} | {:>9} {:>9} {:>7} | newest", "kind", "n", "count µs", "tantivy", "ratio", "top µs", "tantivy", "ratio");
+    println!(
+        "{:8} {:>4} | {:>9} {:>9} {:>7} | {:>9} {:>9} {:>7} | newest",
+        "kind", "n", "count µs", "tantivy", "ratio", "top µs", "tantivy", "ratio"
+    );
     for (kind, figures) in by_kind {
         let number = counts[kind];
         let [count, peer_count, top, peer_top, newest] = figures.map(|sum| sum.as_secs_f64() * 1e6 / f64::from(number));

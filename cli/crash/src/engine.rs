@@ -57,8 +57,12 @@ impl Target for Engine {
 
     async fn figures(&self) -> Result<Figures, String> {
         let manifest = self.indexer.views().metadata().manifest();
-        let segments = manifest.namespaces.values().map(|namespace| namespace.segments.size() as u64).sum();
-        Ok(Figures { chunks_sealed: manifest.totals.chunks_sealed, segments, problems: self.indexer.problems().latest() })
+        // An object carries the epoch of the job that made it.
+        let made_by = |job: &str| match manifest.jobs.get(job) {
+            Some(epoch) => manifest.objects.values().filter(|object| object.record.epoch == *epoch).count() as u64,
+            None => 0,
+        };
+        Ok(Figures { seals: made_by("seal"), merges: made_by("merge"), problems: self.indexer.problems().latest() })
     }
 
     fn is_one_view(&self) -> bool {

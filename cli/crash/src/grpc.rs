@@ -5,6 +5,7 @@ use crate::look::{Answer, Look, LookRequest, SeenRow};
 use crate::question::Question;
 use crate::target::{Figures, Target};
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use siltstone_core::{CommitToken, Entry, Severity, Value};
 use siltstone_proto::v1::admin_client::AdminClient;
 use siltstone_proto::v1::ingest_client::IngestClient;
@@ -28,8 +29,19 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A connection to a server.
-#[derive(Clone)]
-pub(crate) struct Grpc(Channel);
+pub(crate) struct Grpc {
+    channel: Channel,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look at the server's status showed, and what was told from the differences.
+#[derive(Default)]
+struct Seen {
+    chunks_sealed: u64,
+    segments: u64,
+    seals: u64,
+    merges: u64,
+}
 
 impl Grpc {
     /// Connects to `HOST:PORT`.
@@ -39,7 +51,8 @@ impl Grpc {
     pub(crate) async fn connect(addr: &str) -> Result<Self, String> {
         let endpoint = Endpoint::from_shared(format!("http://{addr}")).map_err(|error| error.to_string())?;
         let endpoint = endpoint.connect_timeout(CALL_TIMEOUT).timeout(CALL_TIMEOUT);
-        Ok(Self(endpoint.connect().await.map_err(|error| format!("connect to {addr}: {error:?}"))?))
+        let channel = endpoint.connect().await.map_err(|error| format!("connect to {addr}: {error:?}"))?;
+        Ok(Self { channel, seen: Mutex::default() })
     }
 
     /// Flushes, seals and merges everything.
@@ -47,15 +60,15 @@ impl Grpc {
     /// # Errors
     /// What the server says.
     pub(crate) async fn settle(&self) -> Result<(), String> {
-        AdminClient::new(self.0.clone()).settle(SettleRequest {}).await.map(|_| ()).map_err(words)
+        AdminClient::new(self.channel.clone()).settle(SettleRequest {}).await.map(|_| ()).map_err(words)
     }
 
     async fn count_of(&self, spec: QuerySpec) -> Result<u64, String> {
-        Ok(SearchClient::new(self.0.clone()).count(CountRequest { spec: Some(spec) }).await.map_err(words)?.into_inner().count)
+        Ok(SearchClient::new(self.channel.clone()).count(CountRequest { spec: Some(spec) }).await.map_err(words)?.into_inner().count)
     }
 
     async fn search(&self, spec: QuerySpec) -> Result<Vec<SeenRow>, String> {
-        let mut client = SearchClient::new(self.0.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
+        let mut client = SearchClient::new(self.channel.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
         let answer = client.search(SearchRequest { spec: Some(spec), limit: LIMIT_MAX, order: 0 }).await.map_err(words)?;
         Ok(answer.into_inner().rows.into_iter().map(seen_row).collect())
     }
@@ -65,8 +78,8 @@ impl Grpc {
 impl Target for Grpc {
     async fn write(&self, request: &Request) -> Result<Acknowledged, String> {
         let entries = request.entries.iter().map(wire_entry).collect();
-        let request = WriteRequest { producer: request.producer.clone(), sequence: request.sequence, entries };
-        let answer = IngestClient::new(self.0.clone()).write(request).await.map_err(words)?.into_inner();
+        let request = WriteRequest { producer: request.producer.clone(), sequence: request.sequence, entries, flush: false };
+        let answer = IngestClient::new(self.channel.clone()).write(request).await.map_err(words)?.into_inner();
         Ok(Acknowledged {
             accepted: answer.accepted,
             duplicates: answer.duplicates,
@@ -97,13 +110,14 @@ impl Target for Grpc {
     }
 
     async fn figures(&self) -> Result<Figures, String> {
-        let status = AdminClient::new(self.0.clone()).status(StatusRequest {}).await.map_err(words)?.into_inner();
+        let status = AdminClient::new(self.channel.clone()).status(StatusRequest {}).await.map_err(words)?.into_inner();
         let sum = |figure: fn(&siltstone_proto::v1::NamespaceStatus) -> u64| status.namespaces.iter().map(figure).sum();
-        Ok(Figures {
-            chunks_sealed: sum(|namespace| namespace.chunks_sealed),
-            segments: sum(|namespace| namespace.segments),
-            problems: status.problems.clone(),
-        })
+        let (chunks_sealed, segments) = (sum(|namespace| namespace.chunks_sealed), sum(|namespace| namespace.segments));
+        let mut seen = self.seen.lock();
+        seen.seals += u64::from(chunks_sealed > seen.chunks_sealed);
+        seen.merges += u64::from(segments < seen.segments);
+        (seen.chunks_sealed, seen.segments) = (chunks_sealed, segments);
+        Ok(Figures { seals: seen.seals, merges: seen.merges, problems: status.problems })
     }
 
     fn is_one_view(&self) -> bool {

@@ -3,6 +3,7 @@
 //! A killed process leaves what it wrote with the system; power is [`crate::power`]'s affair.
 
 use crate::grpc::Grpc;
+use crate::harness::{judged, runtime};
 use crate::ledger::{Ledger, LedgerConfig};
 use crate::look::Violation;
 use crate::process::Process;
@@ -53,12 +54,11 @@ pub fn run(config: &KillConfig) -> Result<Summary, Failure> {
         seed: config.seed,
         life: 0,
         end: "not begun".to_owned(),
-        violations: vec![Violation::new("AK-1", format!("prepare: {error}"))],
+        violations: vec![Violation::new("AK-1", format!("make a directory: {error}"))],
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(broken)?;
+    let runtime = runtime(config.seed)?;
     let mut summary = Summary::default();
     let mut seed = config.seed;
-    let mut told = Duration::ZERO;
     while summary.lives() < config.lives {
         let dir = tempfile::tempdir().map_err(broken)?;
         let lives = config.lives_per_campaign.min(config.lives - summary.lives());
@@ -71,10 +71,7 @@ pub fn run(config: &KillConfig) -> Result<Summary, Failure> {
         };
         runtime.block_on(campaign.run(lives, &mut summary))?;
         seed += 1;
-        if summary.elapsed() > told + Duration::from_secs(10) {
-            told = summary.elapsed();
-            eprintln!("next seed {seed}: {summary}");
-        }
+        summary.tell(seed);
     }
     Ok(summary)
 }
@@ -117,8 +114,7 @@ impl Campaign<'_> {
     }
 
     fn judge(&self, outcome: Result<(), String>, life: u64, end: &str) -> Result<(), Failure> {
-        let mut violations = self.ledger.lock().take_violations();
-        violations.extend(outcome.err().map(|failure| Violation::new("AK-1", failure)));
+        let violations = judged(&self.ledger, outcome.map_err(|failure| Violation::new("AK-1", failure)));
         if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, end: end.to_owned(), violations }) }
     }
 

@@ -3,19 +3,22 @@
 //! A campaign is one directory and its books: some lives, each ended by a fate of its own, and a last one in which everything is acknowledged, sealed,
 //! merged and collected, and nothing may be left over. Threads run as they like: a seed repeats the script, not the timing.
 
-use crate::engine::Engine;
 use crate::fate::Fate;
+use crate::harness::{judged, runtime, wait_until_gone, within};
 use crate::ledger::{Ledger, LedgerConfig};
+use crate::leftovers::files;
 use crate::look::Violation;
+use crate::lying::LyingDisk;
 use crate::panics;
 use crate::rng::Rng;
 use crate::summary::{Failure, Summary};
-use crate::target::{Figures, Target};
-use crate::traffic::{SharedLedger, glance, look_at_all, write_all_unknown, write_some};
+use crate::traffic::{SharedLedger, write_some};
+use crate::visitor::{GC_KEEP_MS, Visitor};
 use parking_lot::Mutex;
 use siltstone_core::ManualClock;
 use siltstone_dev::{DevConfig, DevNode, DevParts};
 use siltstone_disk::{Disk, LossyDisk};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -31,22 +34,21 @@ pub struct PowerConfig {
     pub lives_per_campaign: u64,
     /// Requests of one life at most.
     pub requests: u64,
+    /// Syncs of objects do nothing: then a run must fail.
+    pub is_disk_lying: bool,
 }
 
 impl Default for PowerConfig {
     fn default() -> Self {
-        Self { seed: 1, lives: 150, lives_per_campaign: 12, requests: 40 }
+        Self { seed: 1, lives: 150, lives_per_campaign: 12, requests: 80, is_disk_lying: false }
     }
 }
 
-/// What was retired is kept for so long by the simulated clock; readers that are slower than this have no right to it.
-const GC_KEEP_MS: i64 = 10_000;
+/// The node's directory on the simulated disk.
+const DATA: &str = "/data";
 
 /// The clock begins here.
 const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
-
-/// Anything that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs campaigns until there were so many lives.
 ///
@@ -54,23 +56,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The first failure.
 pub fn run(config: &PowerConfig) -> Result<Summary, Failure> {
     panics::watch();
-    let failed = |error: std::io::Error| Failure {
-        seed: config.seed,
-        life: 0,
-        end: "not begun".to_owned(),
-        violations: vec![Violation::new("AK-1", format!("start a runtime: {error}"))],
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(failed)?;
+    let runtime = runtime(config.seed)?;
     let mut summary = Summary::default();
     let mut seed = config.seed;
-    let mut told = Duration::ZERO;
     while summary.lives() < config.lives {
         runtime.block_on(Campaign::new(seed, config).run(&mut summary))?;
         seed += 1;
-        if summary.elapsed() > told + Duration::from_secs(10) {
-            told = summary.elapsed();
-            eprintln!("next seed {seed}: {summary}");
-        }
+        summary.tell(seed);
     }
     Ok(summary)
 }
@@ -80,6 +72,7 @@ struct Campaign {
     rng: Rng,
     lives: u64,
     requests: u64,
+    is_disk_lying: bool,
     disk: LossyDisk,
     clock: Arc<ManualClock>,
     ledger: SharedLedger,
@@ -88,7 +81,7 @@ struct Campaign {
 /// A node that lives, and what says that it is dying.
 struct Life {
     node: DevNode,
-    engine: Arc<Engine>,
+    visitor: Visitor,
     /// The disk as the node has it: gone once every part of the node is.
     handle: Weak<dyn Disk>,
     is_fatal: Arc<AtomicBool>,
@@ -101,6 +94,7 @@ impl Campaign {
             rng: Rng::new(seed),
             lives: config.lives_per_campaign,
             requests: config.requests,
+            is_disk_lying: config.is_disk_lying,
             disk: LossyDisk::new(),
             clock: Arc::new(ManualClock::at_ns(BEGIN_NS)),
             ledger: Arc::new(Mutex::new(Ledger::new(seed, LedgerConfig::default()))),
@@ -122,9 +116,7 @@ impl Campaign {
     }
 
     fn judge(&self, outcome: Result<(), Violation>, life: u64, fate: &Fate) -> Result<(), Failure> {
-        let mut violations = self.ledger.lock().take_violations();
-        violations.extend(outcome.err());
-        violations.extend(panics::take().into_iter().map(|panic| Violation::new("AK-1", format!("a thread panicked: {panic}"))));
+        let violations = judged(&self.ledger, outcome);
         if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, end: format!("{fate:?}"), violations }) }
     }
 
@@ -139,8 +131,7 @@ impl Campaign {
         let failures = match self.start().await {
             Ok(life) => {
                 let mut failures = Vec::new();
-                failures.extend(look_at_all(life.engine.as_ref(), &self.ledger).await.err());
-                summary.looks += 3;
+                failures.extend(life.visitor.look(summary).await.err());
                 if let Fate::PowerLoss { after } = fate {
                     self.disk.arm_crash_after(after);
                 }
@@ -161,6 +152,7 @@ impl Campaign {
             self.disk = self.disk.crash(self.rng.next());
         }
         self.disk.set_space_left(None);
+        self.disk.fail_sync(u64::MAX);
         Ok(())
     }
 
@@ -177,81 +169,32 @@ impl Campaign {
         };
         // A killed process is in the middle of something.
         let kill_after = Duration::from_micros(if fate == Fate::Kill { self.rng.below(60_000) } else { u64::MAX / 2_000 });
-        let visits = self.visit(life, rng, summary);
+        let visits = life.visitor.visit(rng, false, summary);
         tokio::select! {
-            failures = write_some(&life.engine, &self.ledger, clients, self.requests) => failures,
+            failures = write_some(&life.visitor.engine, &self.ledger, clients, self.requests) => failures,
             failure = visits => vec![failure],
             () = dead => Vec::new(),
             () = tokio::time::sleep(kill_after) => Vec::new(),
         }
     }
 
-    /// Looks and moves the clock, one after the other: what a look has the right to read is never collected meanwhile. Ends with a failure only.
-    async fn visit(&self, life: &Life, mut rng: Rng, summary: &mut Summary) -> String {
-        let mut before = Figures::default();
-        loop {
-            tokio::time::sleep(Duration::from_millis(rng.below(8))).await;
-            let outcome = match rng.below(12) {
-                0 => life.node.indexer().settle().await.map(|_| ()).map_err(|error| error.to_string()),
-                1 | 2 => life.node.indexer().ingest().close_all().await.map(|_| ()).map_err(|error| error.to_string()),
-                3..=5 => {
-                    self.clock.advance_ns((GC_KEEP_MS / 2 + 1_000) * 1_000_000);
-                    Ok(())
-                }
-                _ => {
-                    summary.looks += 1;
-                    let namespace = *rng.choose(self.ledger.lock().namespaces());
-                    glance(life.engine.as_ref(), &self.ledger, namespace).await
-                }
-            };
-            if let Err(failure) = outcome {
-                return failure;
-            }
-            if let Ok(after) = life.engine.figures().await {
-                summary.moved(&before, &after);
-                before = after;
-            }
-        }
-    }
-
     /// The last life, undisturbed, and one more after it.
     async fn live_to_the_end(&mut self, summary: &mut Summary) -> Result<(), Violation> {
-        let broken = |what: &str, failure: String| Violation::new("AK-1", format!("{what}: {failure}"));
-        let life = self.start().await.map_err(|failure| broken("the last start", failure))?;
-        if let Some(failure) = write_all_unknown(&life.engine, &self.ledger).await.into_iter().next() {
-            return Err(broken("the last requests", failure));
-        }
-        for step in ["sent", "sealed and merged", "collected"] {
-            look_at_all(life.engine.as_ref(), &self.ledger).await.map_err(|failure| broken(step, failure))?;
-            summary.looks += 3;
-            life.node.indexer().settle().await.map_err(|error| broken("settle", error.to_string()))?;
-            if let Some(problem) = life.node.indexer().problems().latest().first() {
-                return Err(broken("a problem in the background, though nothing was broken", problem.clone()));
-            }
-            self.clock.advance_ns(2 * GC_KEEP_MS * 1_000_000);
-            for _ in 0..2 {
-                life.node.indexer().collector().collect(true).await.map_err(|error| broken("collect", error.to_string()))?;
-            }
-        }
+        let broken = |failure: String| Violation::new("AK-1", format!("start, though nothing is broken any more: {failure}"));
+        let life = self.start().await.map_err(broken)?;
+        life.visitor.settle_everything(summary).await?;
         self.end(life).await?;
-
-        let life = self.start().await.map_err(|failure| broken("one more start", failure))?;
-        // Now that every earlier epoch is fenced, whatever was not named is garbage.
-        self.clock.advance_ns(2 * GC_KEEP_MS * 1_000_000);
-        life.node.indexer().collector().collect(true).await.map_err(|error| broken("collect", error.to_string()))?;
-        look_at_all(life.engine.as_ref(), &self.ledger).await.map_err(|failure| broken("one more look", failure))?;
-        let left_over = crate::leftovers::find(&life.node, &self.disk).await.map_err(|failure| broken("list the store", failure))?;
+        let life = self.start().await.map_err(broken)?;
+        life.visitor.find_it_again(life.node.store().as_ref(), summary).await?;
+        let left_over = files(&self.disk, Path::new(DATA).join("objects").as_path()).map_err(broken)?;
         if !left_over.is_empty() {
-            return Err(Violation::new("MF-1", format!("nothing names these, and they are still there: {}", left_over.join(", "))));
-        }
-        if !self.ledger.lock().is_settled() {
-            return Err(broken("the last requests", "not all are acknowledged".to_owned()));
+            return Err(Violation::new("MF-1", format!("files of no object are still there: {}", left_over.join(", "))));
         }
         self.end(life).await
     }
 
     async fn start(&mut self) -> Result<Life, String> {
-        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        let disk: Arc<dyn Disk> = if self.is_disk_lying { Arc::new(LyingDisk(self.disk.clone())) } else { Arc::new(self.disk.clone()) };
         let handle = Arc::downgrade(&disk);
         let is_fatal = Arc::new(AtomicBool::new(false));
         let on_fatal = is_fatal.clone();
@@ -262,37 +205,23 @@ impl Campaign {
             on_fatal: Arc::new(move |_| on_fatal.store(true, Ordering::SeqCst)),
         };
         let node = DevNode::start(eager(self.rng.once_in(8)), parts).await.map_err(|error| error.to_string())?;
-        let engine = Arc::new(Engine::new(node.indexer().clone()));
-        Ok(Life { node, engine, handle, is_fatal })
+        let visitor = Visitor::new(node.indexer(), &self.ledger, &self.clock);
+        Ok(Life { node, visitor, handle, is_fatal })
     }
 
-    /// Ends a node. Nothing of it may live on: in a process that goes on, it would be a leak, and on a disk that goes on, a second writer.
+    /// Ends a node. Nothing of it may live on.
     async fn end(&self, life: Life) -> Result<(), Violation> {
-        let Life { node, engine, handle, .. } = life;
-        drop(engine);
+        let Life { node, visitor, handle, .. } = life;
+        drop(visitor);
         node.shutdown().await;
-        for _ in 0..10_000 {
-            if handle.strong_count() == 0 {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-        Err(Violation::new("EP-1", format!("10 s after its end the node still has {} handles of its disk", handle.strong_count())))
+        wait_until_gone(|| handle.strong_count()).await
     }
-}
-
-async fn within<F>(what: &str, work: F) -> Result<(), Violation>
-where
-    F: Future<Output = Result<(), Violation>>,
-{
-    let hangs = || Violation::new("AK-1", format!("{what} hangs: it takes longer than {} s", PATIENCE.as_secs()));
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(hangs()))
 }
 
 /// Settings under which a few dozen batches see flushes, chunks that close by age, seals, merges, collections, snapshots and new log files; sometimes with
 /// caches that are far too small, which is slow.
 fn eager(has_small_caches: bool) -> DevConfig {
-    let mut config = DevConfig::new("/data".into());
+    let mut config = DevConfig::new(DATA.into());
     let indexer = &mut config.indexer;
     indexer.ingest.writer.flush_interval_ms = 1;
     indexer.ingest.writer.flush_bytes = 4_000;

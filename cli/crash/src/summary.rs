@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Summary {
     begun: Instant,
+    told: Duration,
     /// Lives of nodes or processes, by the way they ended.
     pub ends: BTreeMap<&'static str, u64>,
     /// Directories that were begun with nothing.
@@ -19,16 +20,16 @@ pub struct Summary {
     pub totals: Totals,
     /// Looks at a namespace.
     pub looks: u64,
-    /// Times that more sealed chunks were there than at the look before.
+    /// Seals that were seen.
     pub seals: u64,
-    /// Times that fewer segments were there than at the look before.
+    /// Merges that were seen.
     pub merges: u64,
 }
 
 impl Default for Summary {
     fn default() -> Self {
         let begun = Instant::now();
-        Self { begun, ends: BTreeMap::new(), campaigns: 0, totals: Totals::default(), looks: 0, seals: 0, merges: 0 }
+        Self { begun, told: Duration::ZERO, ends: BTreeMap::new(), campaigns: 0, totals: Totals::default(), looks: 0, seals: 0, merges: 0 }
     }
 }
 
@@ -49,8 +50,17 @@ impl Summary {
 
     /// Notes what changed between two looks at a database.
     pub const fn moved(&mut self, before: &Figures, after: &Figures) {
-        self.seals += (after.chunks_sealed > before.chunks_sealed) as u64;
-        self.merges += (after.segments < before.segments) as u64;
+        self.seals += after.seals.saturating_sub(before.seals);
+        self.merges += after.merges.saturating_sub(before.merges);
+    }
+
+    /// Tells how far a long run is, now and then.
+    pub(crate) fn tell(&mut self, next_seed: u64) {
+        const EVERY: Duration = Duration::from_secs(10);
+        if self.elapsed() > self.told + EVERY {
+            self.told = self.elapsed();
+            eprintln!("next seed {next_seed}: {self}");
+        }
     }
 
     /// Lives in all.

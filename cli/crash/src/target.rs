@@ -8,10 +8,10 @@ use siltstone_core::CommitToken;
 /// What a database says of itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Chunks in packs.
-    pub chunks_sealed: u64,
-    /// Segments.
-    pub segments: u64,
+    /// Seals of this life, as far as one can see.
+    pub seals: u64,
+    /// Merges of this life, as far as one can see.
+    pub merges: u64,
     /// What went wrong in the background.
     pub problems: Vec<String>,
 }

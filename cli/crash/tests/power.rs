@@ -20,3 +20,9 @@ fn what_was_acknowledged_survives_every_loss_of_power_once_and_is_counted_right(
         Err(failure) => panic!("{failure}repeat it with SILTSTONE_CRASH_SEED={}", failure.seed),
     }
 }
+
+#[test]
+fn a_disk_that_lies_about_syncs_is_found_out() {
+    let failure = run(&PowerConfig { seed: 7, lives: 400, is_disk_lying: true, ..PowerConfig::default() }).unwrap_err();
+    assert!(failure.violations.iter().any(|violation| violation.invariant == "AK-1"), "{failure}");
+}

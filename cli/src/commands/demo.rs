@@ -87,7 +87,7 @@ async fn fill(args: &DemoArgs, config: &Config, client: &Client, screen: &mut Sc
     let opened = source.await.map_err(|error| Failure::failed(format!("read the sample: {error}")))?;
     let (source, progress) = opened.map_err(|error| Failure::failed(error.to_string()))?;
     let started = std::time::Instant::now();
-    let (sent, summary) = send_source(client, source, 16, progress).await?;
+    let (sent, summary) = send_source(client, source, 32, progress).await?;
     client.admin().settle(SettleRequest {}).await?;
     let seconds = started.elapsed().as_secs_f64();
     screen.line(&format!(

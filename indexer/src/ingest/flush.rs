@@ -2,6 +2,7 @@
 
 use super::append::Flush;
 use super::error::IngestError;
+use crate::Patience;
 use crate::view::LiveRows;
 use bytes::Bytes;
 use siltstone_core::{BatchId, CommitToken, Epoch, ErrorKind, NamespaceId};
@@ -13,13 +14,7 @@ use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
 use siltstone_store::ObjectStore;
 use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// A commit whose outcome is unknown is repeated as the same command for this long; then the writer fences itself.
-const UNKNOWN_OUTCOME_PATIENCE: Duration = Duration::from_secs(20);
-
-/// The pause between two tries of a commit.
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
+use tokio::sync::watch;
 
 /// What flushes need.
 #[derive(Clone)]
@@ -27,6 +22,7 @@ pub(super) struct Flusher {
     pub(super) store: Arc<dyn ObjectStore>,
     pub(super) metadata: Arc<dyn MetadataClient>,
     pub(super) live: Arc<LiveRows>,
+    pub(super) patience: Patience,
 }
 
 /// A committed flush.
@@ -37,6 +33,35 @@ pub(super) struct Flushed {
     pub(super) duplicates: Vec<(NamespaceId, ClientKey)>,
 }
 
+/// The order of commits: batches are encoded and put side by side, but a chunk's offsets must be committed one after another.
+pub(super) struct Turn {
+    /// Fulfilled by the flush before; `None` for the first.
+    before: Option<watch::Receiver<bool>>,
+    after: watch::Sender<bool>,
+}
+
+impl Turn {
+    /// The turn after the one that `before` is told of, and what tells of this one.
+    pub(super) fn after(before: Option<watch::Receiver<bool>>) -> (Self, watch::Receiver<bool>) {
+        let (after, told) = watch::channel(false);
+        (Self { before, after }, told)
+    }
+
+    /// Waits until the flush before is committed.
+    async fn come(&self) -> Result<(), IngestError> {
+        let Some(mut before) = self.before.clone() else { return Ok(()) };
+        match before.wait_for(|is_committed| *is_committed).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(IngestError::Restarted { cause: "the flush before failed".to_owned(), kind: ErrorKind::Unavailable }),
+        }
+    }
+
+    fn pass_on(&self) {
+        // Nobody may wait: this is the last flush for now.
+        let _ = self.after.send(true);
+    }
+}
+
 struct Encoded {
     bytes: Bytes,
     commit: CommitBatch,
@@ -45,9 +70,11 @@ struct Encoded {
 
 impl Flusher {
     /// Makes a flush's rows durable, then existent. Nothing is acknowledged before this returns (AK-1).
-    pub(super) async fn flush(&self, flush: Flush, epoch: Epoch, batch: BatchId) -> Result<Flushed, IngestError> {
+    pub(super) async fn flush(&self, flush: Flush, epoch: Epoch, batch: BatchId, turn: Turn) -> Result<Flushed, IngestError> {
         if flush.slices.is_empty() {
+            turn.come().await?;
             let token = self.metadata.close_chunks(epoch, flush.close).await?;
+            turn.pass_on();
             return Ok(Flushed { token, duplicates: Vec::new() });
         }
         let encoded = tokio::task::spawn_blocking(move || encode(flush, epoch, batch)).await.map_err(|_| IngestError::Stopping)?;
@@ -58,7 +85,12 @@ impl Flusher {
         for (slice, rows) in commit.slices.iter().zip(rows) {
             self.live.insert(batch, slice.range.offset, rows);
         }
-        let (token, outcomes) = self.commit(&commit).await.inspect_err(|_| self.live.remove_batch(batch))?;
+        let committed = match turn.come().await {
+            Ok(()) => self.commit(&commit).await.map_err(IngestError::from),
+            Err(error) => Err(error),
+        };
+        let (token, outcomes) = committed.inspect_err(|_| self.live.remove_batch(batch))?;
+        turn.pass_on();
         let mut duplicates = Vec::new();
         for (slice, outcome) in commit.slices.into_iter().zip(outcomes) {
             if outcome == SliceOutcome::Duplicate {
@@ -73,9 +105,9 @@ impl Flusher {
         let started = tokio::time::Instant::now();
         loop {
             match self.metadata.commit_batch(commit.clone()).await {
-                Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < UNKNOWN_OUTCOME_PATIENCE => {
+                Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < self.patience.unknown_outcome_max() => {
                     tracing::warn!(batch = commit.batch.id.0, %error, "the commit is tried again");
-                    tokio::time::sleep(RETRY_PAUSE).await;
+                    tokio::time::sleep(self.patience.retry()).await;
                 }
                 outcome => return outcome,
             }

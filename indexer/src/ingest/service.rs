@@ -87,7 +87,7 @@ impl Ingest {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, IngestError> {
         let epoch = metadata.register_writer(config.writer.writer).await?;
-        let flusher = Flusher { store, metadata: metadata.clone(), live };
+        let flusher = Flusher { store, metadata: metadata.clone(), live, patience: config.writer.patience };
         let (inbox, outbox) = mpsc::channel(INBOX_LEN);
         let parts = WriterParts { flusher, clock: clock.clone(), epoch, inbox: outbox, runtime: tokio::runtime::Handle::current() };
         let writer = Writer::new(config.writer, parts);
@@ -114,6 +114,24 @@ impl Ingest {
     where
         I: IntoIterator<Item = Result<Arrival, Reason>>,
     {
+        self.write_with(scope, key, arrivals, false).await
+    }
+
+    /// As [`write`](Self::write), for the last request of a source: it is made durable at once, without gathering more.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub async fn write_and_flush<I>(&self, scope: &CallerScope, key: Option<RequestKey>, arrivals: I) -> Result<Receipt, IngestError>
+    where
+        I: IntoIterator<Item = Result<Arrival, Reason>>,
+    {
+        self.write_with(scope, key, arrivals, true).await
+    }
+
+    async fn write_with<I>(&self, scope: &CallerScope, key: Option<RequestKey>, arrivals: I, is_last: bool) -> Result<Receipt, IngestError>
+    where
+        I: IntoIterator<Item = Result<Arrival, Reason>>,
+    {
         if let Some(key) = &key {
             check_key(key)?;
         }
@@ -130,7 +148,7 @@ impl Ingest {
                 refusals,
             });
         }
-        let written = self.hand_over(batches).await?;
+        let written = self.hand_over(batches, is_last).await?;
         let duplicates = written.duplicates + known.map_or(0, |known| known.duplicates);
         Ok(Receipt { token: Some(written.token), accepted: written.accepted, duplicates, refusals })
     }
@@ -205,13 +223,16 @@ impl Ingest {
         (new, (!known.is_empty()).then(|| Written { token: manifest.token(), accepted: 0, duplicates }))
     }
 
-    async fn hand_over(&self, batches: Vec<ClientBatch>) -> Result<Written, IngestError> {
+    async fn hand_over(&self, batches: Vec<ClientBatch>, is_last: bool) -> Result<Written, IngestError> {
         let bytes = batches.iter().flat_map(|batch| &batch.entries).map(|admitted| row_of(admitted).block_bytes() + ENTRY_BYTES).sum::<usize>();
         let bytes_max = self.inner.config.memory_bytes_max;
         let permits = u32::try_from(bytes).ok().filter(|_| bytes <= bytes_max).ok_or(IngestError::TooLarge { bytes, bytes_max })?;
         let permit = self.inner.memory.clone().acquire_many_owned(permits).await.map_err(|_| IngestError::Stopping)?;
         let (reply, answer) = oneshot::channel();
         self.inner.inbox.send(Message::Write(WriteJob { batches, reply, permit })).await.map_err(|_| IngestError::Stopping)?;
+        if is_last {
+            self.inner.inbox.send(Message::Flush).await.map_err(|_| IngestError::Stopping)?;
+        }
         answer.await.map_err(|_| IngestError::Stopping)?
     }
 }

@@ -1,18 +1,20 @@
-//! The writer: one thread that appends, and one flush at a time on its way.
+//! The writer: one thread that appends, and a few flushes on their way.
 //!
-//! A flush begins at once when none is on its way and the last one began [`WriterConfig::flush_interval_ms`] ago, or when enough bytes wait; an idle
-//! writer puts nothing. What is deliberately not here: admission (`admit`), addresses (`append`), the flush itself (`flush`).
+//! A flush begins at once after a pause, and [`WriterConfig::flush_interval_ms`] after the one before where entries trickle; sooner as bytes gather. An
+//! idle writer puts nothing. What is deliberately not here: admission (`admit`), addresses (`append`), the flush itself (`flush`).
 
 use super::append::{Appender, ClientBatch};
 use super::error::IngestError;
-use super::flush::{Flushed, Flusher};
+use super::flush::{Flushed, Flusher, Turn};
+use crate::Patience;
 use rustc_hash::FxHashSet;
 use siltstone_core::{BatchId, Clock, CommitToken, Epoch, ErrorKind, NamespaceId, WriterId};
 use siltstone_format::command::ClientKey;
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -27,19 +29,21 @@ pub struct WriterConfig {
     pub flush_bytes: usize,
     /// A chunk is closed, though not full, when it was opened so long ago.
     pub chunk_age_ms_max: u64,
+    /// How long it tries what does not succeed; then it begins a new life.
+    pub patience: Patience,
 }
 
 impl Default for WriterConfig {
     fn default() -> Self {
-        Self { writer: WriterId(1), flush_interval_ms: 500, flush_bytes: 8 << 20, chunk_age_ms_max: 24 * 3_600_000 }
+        Self { writer: WriterId(1), flush_interval_ms: 500, flush_bytes: 4 << 20, chunk_age_ms_max: 24 * 3_600_000, patience: Patience::default() }
     }
 }
 
 /// Ids are fetched in blocks of this many: a round trip to the metadata group is rare, and what a dying writer loses is little.
 const ID_BLOCK: u32 = 256;
 
-/// The pause before a writer that can't begin a new life tries again.
-const REGISTER_PAUSE: Duration = Duration::from_millis(200);
+/// Flushes that are encoded and put side by side; their commits wait for each other. Four hide the latency of a put and a sync behind the next batch.
+const FLUSHES_AT_ONCE: usize = 4;
 
 /// Chunks are not looked through for old ones more often than this.
 const AGE_CHECK_MIN: Duration = Duration::from_millis(50);
@@ -66,6 +70,8 @@ pub(super) struct WriteJob {
 
 pub(super) enum Message {
     Write(WriteJob),
+    /// Nothing follows soon: the next flush need not wait.
+    Flush,
     /// Flush what there is, closing every open chunk.
     CloseAll(oneshot::Sender<Result<CommitToken, IngestError>>),
 }
@@ -100,8 +106,13 @@ pub(super) struct Writer {
     /// Keys of requests that are appended and not yet answered: a second copy waits for the outcome of the first.
     keys: FxHashSet<ClientKey>,
     parked: Vec<WriteJob>,
-    on_its_way: Option<OnItsWay>,
+    /// Flushes that are not committed yet, in the order of their commits.
+    on_its_way: VecDeque<OnItsWay>,
+    /// Tells when the newest of them is committed.
+    newest_committed: Option<watch::Receiver<bool>>,
     last_flush: Option<Instant>,
+    /// Somebody said that nothing follows soon.
+    is_flush_wanted: bool,
     /// When chunks are looked through for old ones. A time that stands: other work must not put it off.
     age_check_at: Instant,
 }
@@ -132,8 +143,10 @@ impl Writer {
             closers: Vec::new(),
             keys: FxHashSet::default(),
             parked: Vec::new(),
-            on_its_way: None,
+            on_its_way: VecDeque::new(),
+            newest_committed: None,
             last_flush: None,
+            is_flush_wanted: false,
             age_check_at: Instant::now(),
         }
     }
@@ -160,19 +173,19 @@ impl Writer {
     }
 
     fn has_work(&self) -> bool {
-        self.on_its_way.is_some() || self.appender.has_pending() || !self.waiting.is_empty() || !self.parked.is_empty() || !self.closers.is_empty()
+        !self.on_its_way.is_empty() || self.appender.has_pending() || !self.waiting.is_empty() || !self.parked.is_empty() || !self.closers.is_empty()
     }
 
-    /// When the next flush should begin; `None` while one is on its way or nothing waits.
+    /// When the next flush should begin; `None` while nothing waits, or as many as may be are on their way.
+    ///
+    /// The time between two flushes shrinks as bytes gather: trickles cost two puts a second at most, floods one put for each full batch.
     fn flush_at(&self) -> Option<Instant> {
-        if self.on_its_way.is_some() || !(self.appender.has_pending() || !self.closers.is_empty()) {
+        if self.on_its_way.len() >= FLUSHES_AT_ONCE || !(self.appender.has_pending() || !self.closers.is_empty()) {
             return None;
         }
-        let is_forced = self.appender.pending_bytes() >= self.config.flush_bytes || !self.closers.is_empty();
-        match self.last_flush {
-            Some(last) if !is_forced => Some(last + Duration::from_millis(self.config.flush_interval_ms)),
-            _ => Some(Instant::now()),
-        }
+        let Some(last) = self.last_flush.filter(|_| self.closers.is_empty() && !self.is_flush_wanted) else { return Some(Instant::now()) };
+        let missing = 1.0 - (self.appender.pending_bytes() as f64 / self.config.flush_bytes as f64).min(1.0);
+        Some(last + Duration::from_millis(self.config.flush_interval_ms).mul_f64(missing))
     }
 
     fn close_old_chunks(&mut self) {
@@ -184,6 +197,7 @@ impl Writer {
     async fn take(&mut self, message: Message) {
         match message {
             Message::Write(job) => self.append(job).await,
+            Message::Flush => self.is_flush_wanted = true,
             Message::CloseAll(reply) => {
                 self.appender.close_opened_before(i64::MAX);
                 self.closers.push(reply);
@@ -214,7 +228,7 @@ impl Writer {
     async fn provide_chunk_ids(&mut self, needed: usize) -> Result<(), IngestError> {
         if self.appender.chunk_ids_left() < needed {
             let count = ID_BLOCK.max(u32::try_from(needed).unwrap_or(u32::MAX));
-            let first = retried(|| self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
+            let first = retried(&self.config.patience, || self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
             self.appender.add_chunk_ids(first, count);
         }
         Ok(())
@@ -222,7 +236,7 @@ impl Writer {
 
     async fn begin_flush(&mut self) {
         if self.batch_ids.is_empty() {
-            match retried(|| self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
+            match retried(&self.config.patience, || self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
                 Ok(first) => self.batch_ids = first..first + u64::from(ID_BLOCK),
                 Err(error) => return self.restart(&error.into()).await,
             }
@@ -230,6 +244,7 @@ impl Writer {
         let flush = self.appender.take_flush();
         let (waiting, closers) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.closers));
         self.last_flush = Some(Instant::now());
+        self.is_flush_wanted = false;
         if flush.is_empty() {
             let token = self.flusher.metadata.manifest().token();
             closers.into_iter().for_each(|closer| drop(closer.send(Ok(token))));
@@ -237,12 +252,14 @@ impl Writer {
         }
         let batch = BatchId(self.batch_ids.next().expect("a block of ids was just made sure of"));
         let (flusher, epoch) = (self.flusher.clone(), self.epoch);
-        let task = self.runtime.spawn(async move { flusher.flush(flush, epoch, batch).await });
-        self.on_its_way = Some(OnItsWay { task, waiting, closers });
+        let (turn, committed) = Turn::after(self.newest_committed.take());
+        self.newest_committed = Some(committed);
+        let task = self.runtime.spawn(async move { flusher.flush(flush, epoch, batch, turn).await });
+        self.on_its_way.push_back(OnItsWay { task, waiting, closers });
     }
 
     async fn settle(&mut self, outcome: Result<Flushed, IngestError>) {
-        let OnItsWay { waiting, closers, .. } = self.on_its_way.take().expect("a flush that has ended was on its way");
+        let OnItsWay { waiting, closers, .. } = self.on_its_way.pop_front().expect("a flush that has ended was on its way");
         match outcome {
             Ok(flushed) => {
                 for waiting in waiting {
@@ -272,7 +289,8 @@ impl Writer {
     /// come into existence later (EP-1).
     async fn restart(&mut self, cause: &IngestError) {
         tracing::error!(error = %cause, epoch = self.epoch.0, "the writer begins a new life");
-        if let Some(on_its_way) = self.on_its_way.take() {
+        self.newest_committed = None;
+        for on_its_way in self.on_its_way.drain(..) {
             on_its_way.task.abort();
             self.waiting.extend(on_its_way.waiting);
             self.closers.extend(on_its_way.closers);
@@ -291,7 +309,7 @@ impl Writer {
                 Err(error) if error.is_final() || self.inbox.is_closed() => break,
                 Err(error) => {
                     tracing::warn!(%error, "register the writer");
-                    tokio::time::sleep(REGISTER_PAUSE).await;
+                    tokio::time::sleep(self.config.patience.retry()).await;
                 }
             }
         }
@@ -320,7 +338,7 @@ fn written(counts: &[(NamespaceId, u64)], key: Option<&ClientKey>, flushed: &Flu
 }
 
 /// Ids that an unknown outcome loses are never used: asking again is safe.
-async fn retried<T, F, Fut>(mut ask: F) -> Result<T, ClientError>
+async fn retried<T, F, Fut>(patience: &Patience, mut ask: F) -> Result<T, ClientError>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, ClientError>>,
@@ -328,15 +346,16 @@ where
     const TRIES: u32 = 5;
     for _ in 1..TRIES {
         match ask().await {
-            Err(error) if error.kind().is_retryable() && !error.is_final() => tokio::time::sleep(REGISTER_PAUSE).await,
+            Err(error) if error.kind().is_retryable() && !error.is_final() => tokio::time::sleep(patience.retry()).await,
             outcome => return outcome,
         }
     }
     ask().await
 }
 
-async fn finished(on_its_way: &mut Option<OnItsWay>) -> Result<Flushed, IngestError> {
-    match on_its_way {
+/// The end of the flush whose commit comes first.
+async fn finished(on_its_way: &mut VecDeque<OnItsWay>) -> Result<Flushed, IngestError> {
+    match on_its_way.front_mut() {
         Some(on_its_way) => (&mut on_its_way.task).await.unwrap_or(Err(IngestError::Stopping)),
         None => std::future::pending().await,
     }

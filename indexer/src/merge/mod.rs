@@ -23,7 +23,7 @@ use siltstone_segment::{ChunkRows, SegmentReader};
 use siltstone_store::ObjectStore;
 use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
-use std::time::Duration;
+use tokio::sync::Mutex;
 
 /// Joins what the plans say, namespace by namespace.
 pub struct Merger {
@@ -32,29 +32,27 @@ pub struct Merger {
     store: Arc<dyn ObjectStore>,
     packs: Arc<Packs>,
     segments: Arc<Segments>,
+    round: Mutex<()>,
 }
-
-/// The pause after a round that failed.
-const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 
 impl Merger {
     /// A merger.
     #[must_use]
     pub fn new(config: MergeConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, segments: Arc<Segments>) -> Self {
-        Self { config, job, store, packs, segments }
+        Self { config, job, store, packs, segments, round: Mutex::new(()) }
     }
 
     /// Merges as segments come, until the group stops.
     pub async fn run(self: Arc<Self>, problems: Problems) {
         let mut manifests = self.job.metadata().watch();
         loop {
-            let manifest = manifests.borrow_and_update().clone();
-            match self.merge_one(&manifest).await {
+            manifests.mark_unchanged();
+            match self.merge_one().await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => {
                     problems.note(&format_args!("merge: {error}"));
-                    tokio::time::sleep(FAILURE_PAUSE).await;
+                    tokio::time::sleep(self.job.patience().failure()).await;
                 }
             }
             if manifests.changed().await.is_err() {
@@ -68,12 +66,14 @@ impl Merger {
     /// # Errors
     /// [`SealError`]
     pub async fn merge_all(&self) -> Result<(), SealError> {
-        while self.merge_one(&self.job.metadata().manifest()).await? {}
+        while self.merge_one().await? {}
         Ok(())
     }
 
-    /// Carries out the first plan of a manifest. Whether there was one.
-    async fn merge_one(&self, manifest: &Manifest) -> Result<bool, SealError> {
+    /// Carries out the first plan of the newest manifest. Whether there was one. One at a time: two would join the same things, and one in vain.
+    async fn merge_one(&self) -> Result<bool, SealError> {
+        let _round = self.round.lock().await;
+        let manifest = &self.job.metadata().manifest();
         let planned =
             manifest.namespaces.values().map(|namespace| (namespace, MergePlan::of(namespace, &self.config))).find(|(_, plan)| !plan.is_empty());
         let Some((namespace, plan)) = planned else {
@@ -107,7 +107,7 @@ impl Merger {
         self.store.put(&key, finished.bytes.into()).await?;
         let commit = CommitMerge { epoch, object: record, parts: vec![part] };
         let metadata = self.job.metadata();
-        match repeated(|| metadata.commit_merge(commit.clone())).await {
+        match repeated(self.job.patience(), || metadata.commit_merge(commit.clone())).await {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 tracing::info!(%error, "what was to be merged is gone meanwhile");

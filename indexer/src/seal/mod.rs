@@ -24,6 +24,7 @@ use siltstone_store::{ObjectStore, StoreError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 /// Why a round of sealing did nothing.
@@ -74,17 +75,15 @@ pub struct Sealer {
     packs: Arc<Packs>,
     live: Arc<LiveRows>,
     threads: usize,
+    round: Mutex<()>,
 }
-
-/// The pause after a round that failed.
-const FAILURE_PAUSE: Duration = Duration::from_secs(1);
 
 impl Sealer {
     /// A sealer.
     #[must_use]
     pub fn new(config: SealConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, live: Arc<LiveRows>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { config, job, store, packs, live, threads }
+        Self { config, job, store, packs, live, threads, round: Mutex::new(()) }
     }
 
     /// Seals as chunks are closed, until the group stops.
@@ -98,9 +97,9 @@ impl Sealer {
             let due = since.map(|since| since + Duration::from_millis(self.config.wait_ms_max));
             if plan.body_bytes >= self.config.body_bytes_min || due.is_some_and(|due| due <= Instant::now()) {
                 waiting_since = None;
-                if let Err(error) = self.seal(&manifest, plan).await {
+                if let Err(error) = self.seal_round().await {
                     problems.note(&error);
-                    tokio::time::sleep(FAILURE_PAUSE).await;
+                    tokio::time::sleep(self.job.patience().failure()).await;
                 }
                 continue;
             }
@@ -116,14 +115,20 @@ impl Sealer {
     /// # Errors
     /// [`SealError`]
     pub async fn seal_all(&self) -> Result<(), SealError> {
-        loop {
-            let manifest = self.job.metadata().manifest();
-            let plan = SealPlan::of(&manifest, &self.config);
-            if plan.is_empty() {
-                return Ok(());
-            }
-            self.seal(&manifest, plan).await?;
+        while self.seal_round().await? {}
+        Ok(())
+    }
+
+    /// One object's worth of what is closed now. Whether there was any. One round at a time: two would build the same chunks, and one in vain.
+    async fn seal_round(&self) -> Result<bool, SealError> {
+        let _round = self.round.lock().await;
+        let manifest = self.job.metadata().manifest();
+        let plan = SealPlan::of(&manifest, &self.config);
+        if plan.is_empty() {
+            return Ok(false);
         }
+        self.seal(&manifest, plan).await?;
+        Ok(true)
     }
 
     /// Seals what a plan says: one object, one commit. A commit that loses its compare-and-swap is no error: somebody else was first.
@@ -139,7 +144,7 @@ impl Sealer {
         let (record, parts) = self.put(manifest, object, epoch, &plan, built).await?;
         let commit = CommitSeal { epoch, object: record, parts };
         let metadata = self.job.metadata();
-        match repeated(|| metadata.commit_seal(commit.clone())).await {
+        match repeated(self.job.patience(), || metadata.commit_seal(commit.clone())).await {
             Ok(_) => {
                 self.forget_live(&plan);
                 Ok(())

@@ -23,10 +23,11 @@ pub(super) struct IngestService {
 impl ingest_server::Ingest for IngestService {
     async fn write(&self, request: Request<WriteRequest>) -> Result<Response<WriteResponse>, Status> {
         let scope = scope_of(self.authenticator.as_ref(), &request)?;
-        let WriteRequest { producer, sequence, entries } = request.into_inner();
+        let WriteRequest { producer, sequence, entries, flush } = request.into_inner();
         let key = (!producer.is_empty()).then_some(RequestKey { producer, sequence });
         let arrivals = entries.into_iter().map(|entry| Ok(entry_of(entry).into()));
-        let receipt = self.ingest.write(&scope, key, arrivals).await.map_err(|error| status_of(error.kind(), &error))?;
+        let written = if flush { self.ingest.write_and_flush(&scope, key, arrivals).await } else { self.ingest.write(&scope, key, arrivals).await };
+        let receipt = written.map_err(|error| status_of(error.kind(), &error))?;
         Ok(Response::new(response_of(&receipt)))
     }
 }

@@ -43,7 +43,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub source_id: Option<String>,
     /// Requests on their way at once.
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=48))]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=48))]
     pub in_flight: u32,
     /// Exit with 1 when anything was refused.
     #[arg(long)]

@@ -83,7 +83,10 @@ pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize
     let reader = tokio::task::spawn_blocking(move || read_all(source, &batches));
     let mut sent = Sent::default();
     let mut requests = Requests::default();
-    while let Some(batch) = inbox.recv().await {
+    let mut next = inbox.recv().await;
+    while let Some(batch) = next {
+        // One batch is held back, so that the last one is known to be the last.
+        next = inbox.recv().await;
         progress.read(&batch.entries, batch.raw_bytes_read);
         if batch.entries.is_empty() {
             continue;
@@ -97,7 +100,7 @@ pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize
             }
         }
         let entries = batch.entries.into_iter().map(wire_entry).collect();
-        let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries };
+        let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries, flush: next.is_none() };
         let client = client.clone();
         requests.unanswered.insert(batch.sequence);
         requests.running.spawn(async move { (batch.sequence, deliver(&client, request).await) });

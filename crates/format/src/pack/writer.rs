@@ -13,8 +13,8 @@ use crate::rows::Rows;
 use crate::wire::{crc, put_bytes};
 use siltstone_core::{ChunkId, NamespaceId};
 
-/// zstd's level for packs.
-const ZSTD_LEVEL: i32 = 6;
+/// zstd's level for packs. On 37.6 MB of real bodies level 6 stores 5.9 % at 250 MB/s, level 3 6.3 % at 315: sealing must keep up with ingest first.
+const ZSTD_LEVEL: i32 = 3;
 
 /// Makes one pack. Holds its chunks compressed, and its distinct patterns.
 pub struct PackWriter {
