@@ -123,8 +123,10 @@ impl Campaign {
             _ = life.visitor.visit(rng, true, summary) => {}
             () = tokio::time::sleep(time) => {}
         }
+        let ended = end(life).await;
+        // Not before every client's task is gone with the indexer that it held.
         self.ledger.lock().server_gone();
-        end(life).await
+        ended
     }
 
     /// Faults of the store, each at some operation of its kind.

@@ -3,7 +3,7 @@
 //! A killed process leaves what it wrote with the system; power is [`crate::power`]'s affair.
 
 use crate::grpc::Grpc;
-use crate::harness::{judged, runtime};
+use crate::harness::{judged, runtime, wait_until_gone};
 use crate::ledger::{Ledger, LedgerConfig};
 use crate::look::Violation;
 use crate::process::Process;
@@ -144,8 +144,13 @@ impl Campaign<'_> {
             writing.abort();
             let _ = writing.await;
         }
+        finish(process, false)?;
+        // Not before every client's task is gone with the connection that it held.
+        let handle = Arc::downgrade(&server);
+        drop(server);
+        let gone = wait_until_gone(|| handle.strong_count()).await;
         self.ledger.lock().server_gone();
-        finish(process, false)
+        gone.map_err(|violation| violation.to_string())
     }
 
     /// Clients write and readers count, until the time is over. Nothing may fail before.

@@ -136,12 +136,12 @@ impl Campaign {
                     self.disk.arm_crash_after(after);
                 }
                 failures.extend(self.busy(&life, fate, summary).await);
-                self.ledger.lock().server_gone();
                 self.end(life).await?;
                 failures
             }
             Err(failure) => vec![failure],
         };
+        // Not before every client's task is gone with the node that it held.
         self.ledger.lock().server_gone();
         let is_disturbed = self.disk.is_powered_off() || fate.breaks_the_disk();
         if let Some(failure) = failures.first().filter(|_| !is_disturbed) {
