@@ -9,13 +9,13 @@ use std::path::PathBuf;
 #[command(name = "siltstone", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Start here:  siltstone demo      (sample logs, example queries, then a server to try more on)\n\
 Exit codes:  0 done, 1 failed, 2 usage.   Logs of the program itself: RUST_LOG=info.")]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Writes sample logs, imports them, shows example queries, and keeps serving.
     Demo(DemoArgs),
     /// Runs every role in one process on a directory.
@@ -40,7 +40,7 @@ pub enum Command {
 
 /// Where the server is.
 #[derive(Args, Debug, Clone)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     /// The server's gRPC address.
     #[arg(long, env = "SILTSTONE_SERVER", default_value = "127.0.0.1:7070", global = false, value_name = "ADDR")]
     pub server: String,
@@ -51,7 +51,7 @@ pub struct ServerArgs {
 
 /// How answers are printed.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Output {
+pub(crate) enum Output {
     /// For people.
     Table,
     /// One JSON object a line (one in all for count).
@@ -62,7 +62,7 @@ pub enum Output {
 
 /// What a query looks at.
 #[derive(Args, Debug, Clone)]
-pub struct QueryArgs {
+pub(crate) struct QueryArgs {
     /// The query, for example: deployment:checkout severity>=warn "connection refused" -retry
     #[arg(value_name = "QUERY", default_value = "*", allow_hyphen_values = true)]
     pub query: String,
@@ -86,7 +86,7 @@ pub struct QueryArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     #[command(flatten)]
     pub query: QueryArgs,
     /// Entries at most.
@@ -99,7 +99,7 @@ pub struct SearchArgs {
 
 /// Which entries come first.
 #[derive(ValueEnum, Clone, Copy, Debug)]
-pub enum OrderArg {
+pub(crate) enum OrderArg {
     /// By BM25.
     Best,
     /// By time.
@@ -107,7 +107,7 @@ pub enum OrderArg {
 }
 
 #[derive(Args, Debug)]
-pub struct PatternsArgs {
+pub(crate) struct PatternsArgs {
     #[command(flatten)]
     pub query: QueryArgs,
     /// Patterns at most.
@@ -116,7 +116,7 @@ pub struct PatternsArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct HistogramArgs {
+pub(crate) struct HistogramArgs {
     #[command(flatten)]
     pub query: QueryArgs,
     /// A bucket's width: 30s, 5m, 1h, 1d. Chosen to give some 40 buckets if left out.
@@ -125,7 +125,7 @@ pub struct HistogramArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct TailArgs {
+pub(crate) struct TailArgs {
     #[command(flatten)]
     pub query: QueryArgs,
     /// Newest entries to begin with.
@@ -134,7 +134,7 @@ pub struct TailArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct StatusArgs {
+pub(crate) struct StatusArgs {
     /// How the answer is printed.
     #[arg(long, short, value_enum, default_value_t = Output::Table)]
     pub output: Output,
@@ -143,7 +143,7 @@ pub struct StatusArgs {
 }
 
 #[derive(Args, Debug, Clone)]
-pub struct DevArgs {
+pub(crate) struct DevArgs {
     /// Where everything is kept. Made if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
@@ -165,7 +165,7 @@ pub struct DevArgs {
 
 /// How eager the roles are, for tests that want to see everything happen within moments. Left out: what suits a laptop.
 #[derive(Args, Debug, Clone, Default)]
-pub struct TuningArgs {
+pub(crate) struct TuningArgs {
     /// The shortest time between two flushes.
     #[arg(long, hide = true, value_name = "MS")]
     pub flush_interval_ms: Option<u64>,
@@ -193,7 +193,7 @@ pub struct TuningArgs {
 }
 
 #[derive(Args, Debug)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Where everything is kept.
     #[arg(long, value_name = "DIR", default_value = "siltstone-data")]
     pub data: PathBuf,

@@ -18,18 +18,18 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The largest answer: 10,000 rows of bodies of up to 1 MiB do not fit, ten thousand ordinary lines fit many times over.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 
-pub type AuthorizedChannel = InterceptedService<Channel, Authorization>;
+pub(crate) type AuthorizedChannel = InterceptedService<Channel, Authorization>;
 
 /// A server that calls can be made to.
 #[derive(Clone)]
-pub struct Client {
+pub(crate) struct Client {
     channel: Channel,
     authorization: Authorization,
 }
 
 /// Adds the token to every call.
 #[derive(Clone)]
-pub struct Authorization(Option<MetadataValue<Ascii>>);
+pub(crate) struct Authorization(Option<MetadataValue<Ascii>>);
 
 impl Interceptor for Authorization {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
@@ -45,7 +45,7 @@ impl Client {
     ///
     /// # Errors
     /// A failure that names the address and what to do.
-    pub async fn connect(args: &ServerArgs) -> Result<Self, Failure> {
+    pub(crate) async fn connect(args: &ServerArgs) -> Result<Self, Failure> {
         let authorization = match &args.token {
             None => None,
             Some(token) => {
@@ -67,15 +67,15 @@ impl Client {
         Ok(Self { channel, authorization: Authorization(authorization) })
     }
 
-    pub fn search(&self) -> SearchClient<AuthorizedChannel> {
+    pub(crate) fn search(&self) -> SearchClient<AuthorizedChannel> {
         SearchClient::with_interceptor(self.channel.clone(), self.authorization.clone()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
-    pub fn ingest(&self) -> IngestClient<AuthorizedChannel> {
+    pub(crate) fn ingest(&self) -> IngestClient<AuthorizedChannel> {
         IngestClient::with_interceptor(self.channel.clone(), self.authorization.clone())
     }
 
-    pub fn admin(&self) -> AdminClient<AuthorizedChannel> {
+    pub(crate) fn admin(&self) -> AdminClient<AuthorizedChannel> {
         AdminClient::with_interceptor(self.channel.clone(), self.authorization.clone()).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 }

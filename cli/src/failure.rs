@@ -4,7 +4,7 @@ use tonic::{Code, Status};
 
 /// A failed command.
 #[derive(Debug)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// What to print on standard error, after "error: ".
     pub message: String,
     /// 1 failed, 2 usage.
@@ -13,17 +13,17 @@ pub struct Failure {
 
 impl Failure {
     /// The command was right and the work failed.
-    pub fn failed(message: impl Into<String>) -> Self {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self { message: message.into(), exit_code: 1 }
     }
 
     /// The command line or the query was wrong.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), exit_code: 2 }
     }
 
     /// What a server's status means to the person at the terminal.
-    pub fn from_status(status: &Status) -> Self {
+    pub(crate) fn from_status(status: &Status) -> Self {
         let message = status.message().to_owned();
         match status.code() {
             Code::InvalidArgument => Self::usage(message),

@@ -104,10 +104,11 @@ async fn otlp_over_grpc_with_partial_success() {
 #[tokio::test(flavor = "multi_thread")]
 async fn health_and_reflection_say_what_is_served() {
     let (_data, server) = filled();
-    let mut health = HealthClient::connect(format!("http://{}", server.grpc)).await.unwrap();
+    let channel = tonic::transport::Endpoint::from_shared(format!("http://{}", server.grpc)).unwrap().connect().await.unwrap();
+    let mut health = HealthClient::new(channel.clone());
     let request = HealthCheckRequest { service: "siltstone.v1.Search".to_owned() };
     assert_eq!(health.check(request).await.unwrap().into_inner().status(), ServingStatus::Serving);
-    let mut reflection = ServerReflectionClient::connect(format!("http://{}", server.grpc)).await.unwrap();
+    let mut reflection = ServerReflectionClient::new(channel);
     let request = ServerReflectionRequest { host: String::new(), message_request: Some(MessageRequest::ListServices(String::new())) };
     let mut answers = reflection.server_reflection_info(tokio_stream::iter([request])).await.unwrap().into_inner();
     let answer = answers.message().await.unwrap().unwrap();

@@ -93,7 +93,7 @@ impl JobLife {
 ///
 /// # Errors
 /// The last try's.
-pub async fn repeated<T, F, Fut>(patience: &Patience, mut propose: F) -> Result<T, ClientError>
+pub(crate) async fn repeated<T, F, Fut>(patience: &Patience, mut propose: F) -> Result<T, ClientError>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, ClientError>>,

@@ -177,7 +177,7 @@ fn seen_row(row: Row) -> SeenRow {
         container: row.container,
         timestamp_ns: Some(row.timestamp_ns),
         severity: u8::try_from(row.severity_number).map_or(Severity::UNSPECIFIED, Severity::from_number),
-        body: row.body.into(),
+        body: row.body,
         attributes: row.attributes.into_iter().filter_map(attribute).collect(),
     };
     SeenRow { address: row.address, entry }

@@ -23,7 +23,7 @@ const WRITE_BYTES: usize = 1 << 20;
 /// The sample logs end at this time, so that the same demo gives the same answers on every machine: 2026-06-01T00:00:00Z.
 const END_MS: i64 = 1_780_272_000_000;
 
-pub async fn demo(args: &DemoArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn demo(args: &DemoArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let config = Config::day(SEED, args.lines, END_MS);
     let (data, listen) = (args.data.clone(), args.listen);
     let running = dev::start(&DevArgs { data, listen, listen_http: None, store: None, tokens: None, tuning: TuningArgs::default() }).await?;

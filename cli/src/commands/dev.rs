@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// A process that serves.
-pub struct Running {
+pub(crate) struct Running {
     /// Where gRPC listens.
     pub grpc: SocketAddr,
     /// Where HTTP listens.
@@ -27,7 +27,7 @@ pub struct Running {
 }
 
 /// Starts all roles and serves.
-pub async fn start(args: &DevArgs) -> Result<Running, Failure> {
+pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
     let grpc_addr = args.listen;
     let http_addr = args.listen_http.unwrap_or_else(|| SocketAddr::new(grpc_addr.ip(), if grpc_addr.port() == 0 { 0 } else { grpc_addr.port() + 1 }));
     let authenticator: Arc<dyn Authenticator> = match &args.tokens {
@@ -89,7 +89,7 @@ fn lock(data: &Path) -> Result<DirLock, Failure> {
 
 impl Running {
     /// Serves until Ctrl-C or SIGTERM, or until storage fails.
-    pub async fn until_stopped(mut self) -> Result<(), Failure> {
+    pub(crate) async fn until_stopped(mut self) -> Result<(), Failure> {
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
             .map_err(|error| Failure::failed(format!("listen for signals: {error}")))?;
         tokio::select! {
@@ -111,7 +111,7 @@ impl Running {
     }
 
     /// Stops serving and ends all roles.
-    pub async fn shutdown(self) {
+    pub(crate) async fn shutdown(self) {
         // An error means that serving has ended already.
         let _ = self.stop.send(true);
         let _ = self.served.await;
@@ -126,7 +126,7 @@ async fn failed(fatal: &mut watch::Receiver<Option<String>>) -> String {
     }
 }
 
-pub async fn dev(args: &DevArgs) -> Result<(), Failure> {
+pub(crate) async fn dev(args: &DevArgs) -> Result<(), Failure> {
     let running = start(args).await?;
     println!("siltstone ready grpc={} http={}", running.grpc, running.http);
     use std::io::Write;

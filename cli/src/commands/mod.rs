@@ -1,18 +1,18 @@
 //! One file a command; each turns arguments into calls and answers into output.
 
-pub mod demo;
-pub mod dev;
-pub mod import;
-pub mod query;
-pub mod status;
+pub(crate) mod demo;
+pub(crate) mod dev;
+pub(crate) mod import;
+pub(crate) mod query;
+pub(crate) mod status;
 
-use crate::args::{QueryArgs, ServerArgs};
+use crate::args::QueryArgs;
 use crate::failure::Failure;
 use siltstone_core::Clock;
 use siltstone_proto::v1::QuerySpec;
 
 /// What a query's arguments ask, with times made absolute.
-pub fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure> {
+pub(crate) fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure> {
     let now_ns = clock.now_ns();
     let time = |flag: &str, text: &Option<String>| match text {
         None => Ok(None),
@@ -25,9 +25,4 @@ pub fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure
         end_ns: time("--until", &args.until)?,
         min_commit: args.min_commit.clone(),
     })
-}
-
-/// The server's arguments of a query.
-pub fn server_of(args: &QueryArgs) -> &ServerArgs {
-    &args.server
 }

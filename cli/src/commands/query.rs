@@ -8,7 +8,7 @@ use crate::output::{self, Screen};
 use siltstone_core::Clock;
 use siltstone_proto::v1::{CountRequest, ExplainRequest, HistogramRequest, Order, PatternsRequest, SearchRequest, TailRequest};
 
-pub async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let order = match args.order {
         None => Order::Unspecified,
         Some(OrderArg::Best) => Order::Best,
@@ -23,19 +23,19 @@ pub async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Screen) -
     Ok(())
 }
 
-pub async fn count(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn count(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let request = CountRequest { spec: Some(spec_of(args, clock)?) };
     let answer = Client::connect(&args.server).await?.search().count(request).await?.into_inner();
     output::count::print(screen, args.output, &answer)
 }
 
-pub async fn patterns(args: &PatternsArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn patterns(args: &PatternsArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let request = PatternsRequest { spec: Some(spec_of(&args.query, clock)?), limit: args.limit };
     let answer = Client::connect(&args.query.server).await?.search().patterns(request).await?.into_inner();
     output::patterns::print(screen, args.query.output, &answer)
 }
 
-pub async fn histogram(args: &HistogramArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn histogram(args: &HistogramArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let step_ns = match &args.step {
         None => 0,
         Some(text) => {
@@ -53,7 +53,7 @@ pub async fn histogram(args: &HistogramArgs, clock: &dyn Clock, screen: &mut Scr
     output::histogram::print(screen, args.query.output, &answer)
 }
 
-pub async fn tail(args: &TailArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn tail(args: &TailArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let request = TailRequest { spec: Some(spec_of(&args.query, clock)?), backlog: args.backlog };
     let mut stream = Client::connect(&args.query.server).await?.search().tail(request).await?.into_inner();
     loop {
@@ -72,7 +72,7 @@ pub async fn tail(args: &TailArgs, clock: &dyn Clock, screen: &mut Screen) -> Re
     }
 }
 
-pub async fn explain(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn explain(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let request = ExplainRequest { spec: Some(spec_of(args, clock)?) };
     let answer = Client::connect(&args.server).await?.search().explain(request).await?.into_inner();
     if args.output == Output::Json {

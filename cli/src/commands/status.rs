@@ -7,7 +7,7 @@ use crate::output::{Screen, counted, grouped};
 use serde_json::json;
 use siltstone_proto::v1::StatusRequest;
 
-pub async fn status(args: &StatusArgs, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn status(args: &StatusArgs, screen: &mut Screen) -> Result<(), Failure> {
     let answer = Client::connect(&args.server).await?.admin().status(StatusRequest {}).await?.into_inner();
     if args.output == Output::Json {
         let namespaces: Vec<_> = answer

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use serde_json::json;
 use siltstone_proto::v1::CountResponse;
 
-pub fn print(screen: &mut Screen, output: Output, answer: &CountResponse) -> Result<(), Failure> {
+pub(crate) fn print(screen: &mut Screen, output: Output, answer: &CountResponse) -> Result<(), Failure> {
     if output == Output::Json {
         let by_namespace: serde_json::Map<_, _> = answer.by_namespace.iter().map(|part| (part.namespace.clone(), json!(part.count))).collect();
         let (view, elapsed_ms, unknown) = answer

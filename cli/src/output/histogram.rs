@@ -9,7 +9,7 @@ use siltstone_proto::v1::HistogramResponse;
 /// Columns of the longest bar.
 const BAR_COLUMNS: u64 = 60;
 
-pub fn print(screen: &mut Screen, output: Output, answer: &HistogramResponse) -> Result<(), Failure> {
+pub(crate) fn print(screen: &mut Screen, output: Output, answer: &HistogramResponse) -> Result<(), Failure> {
     if output != Output::Table {
         for bucket in &answer.buckets {
             screen.json(&json!({"start": time_text(bucket.start_ns, 9), "count": bucket.count}))?;

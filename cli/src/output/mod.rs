@@ -1,9 +1,9 @@
 //! How answers look: tables for people, JSON lines for scripts, raw bodies for pipes.
 
-pub mod count;
-pub mod histogram;
-pub mod patterns;
-pub mod rows;
+pub(crate) mod count;
+pub(crate) mod histogram;
+pub(crate) mod patterns;
+pub(crate) mod rows;
 
 use crate::failure::Failure;
 use siltstone_proto::v1::AnswerInfo;
@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Write};
 const WIDTH_DEFAULT: usize = 120;
 
 /// Where answers go.
-pub struct Screen {
+pub(crate) struct Screen {
     out: Box<dyn Write + Send>,
     /// Whether colours are welcome: a terminal, and no NO_COLOR (no-color.org).
     pub is_coloured: bool,
@@ -23,7 +23,7 @@ pub struct Screen {
 
 impl Screen {
     /// Standard output.
-    pub fn stdout() -> Self {
+    pub(crate) fn stdout() -> Self {
         let is_terminal = io::stdout().is_terminal();
         let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
         Self {
@@ -33,32 +33,32 @@ impl Screen {
         }
     }
 
-    pub fn line(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.bytes(text.as_bytes())?;
         self.bytes(b"\n")
     }
 
-    pub fn json(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
+    pub(crate) fn json(&mut self, value: &serde_json::Value) -> Result<(), Failure> {
         self.line(&value.to_string())
     }
 
-    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.out.write_all(bytes).map_err(|error| write_failure(&error))
     }
 
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.out.flush().map_err(|error| write_failure(&error))
     }
 
     /// A remark for people, on standard error, so that standard output stays clean.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         // What was answered so far stands before the remark, also when both go to one terminal.
         let _ = self.out.flush();
         eprintln!("{text}");
     }
 
     /// Text in a colour, where colours are welcome.
-    pub fn paint(&self, code: &str, text: &str) -> String {
+    pub(crate) fn paint(&self, code: &str, text: &str) -> String {
         if self.is_coloured { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 }
@@ -77,7 +77,7 @@ fn write_failure(error: &io::Error) -> Failure {
 }
 
 /// The line under an answer, and what the server remarked.
-pub fn summary(screen: &mut Screen, what: &str, info: Option<&AnswerInfo>) -> Result<(), Failure> {
+pub(crate) fn summary(screen: &mut Screen, what: &str, info: Option<&AnswerInfo>) -> Result<(), Failure> {
     screen.flush()?;
     let elapsed = info.map_or_else(String::new, |info| format!(" in {:.1} ms", info.elapsed_ms));
     screen.note(&format!("{what}{elapsed}"));
@@ -88,7 +88,7 @@ pub fn summary(screen: &mut Screen, what: &str, info: Option<&AnswerInfo>) -> Re
 }
 
 /// What the server remarked about the query.
-pub fn remarks(screen: &mut Screen, info: &AnswerInfo) {
+pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
     for hint in &info.hints {
         screen.note(&format!("hint: {hint}"));
     }
@@ -98,12 +98,12 @@ pub fn remarks(screen: &mut Screen, info: &AnswerInfo) {
 }
 
 /// `1 entry`, `2,345 entries`.
-pub fn counted(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// A number with a comma between each three digits.
-pub fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -116,13 +116,13 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// A time as RFC 3339 in UTC: with milliseconds for people, with nanoseconds for scripts.
-pub fn time_text(time_ns: i64, decimals: i32) -> String {
+pub(crate) fn time_text(time_ns: i64, decimals: i32) -> String {
     // i64 nanoseconds reach from 1677 to 2262: always inside what a timestamp holds.
     jiff::Timestamp::from_nanosecond(i128::from(time_ns)).map_or_else(|_| time_ns.to_string(), |time| format!("{time:.*}", decimals as usize))
 }
 
 /// Text that can't move the cursor or clear the screen: control characters are shown as escapes.
-pub fn printable(bytes: &[u8]) -> String {
+pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(char::is_control) {
         return text.into_owned();

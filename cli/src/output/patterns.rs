@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use serde_json::json;
 use siltstone_proto::v1::PatternsResponse;
 
-pub fn print(screen: &mut Screen, output: Output, answer: &PatternsResponse) -> Result<(), Failure> {
+pub(crate) fn print(screen: &mut Screen, output: Output, answer: &PatternsResponse) -> Result<(), Failure> {
     match output {
         Output::Json => {
             for pattern in &answer.patterns {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use siltstone_core::{RowAddress, Severity};
 use siltstone_proto::v1::{Row, value::Kind};
 
-pub fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Failure> {
+pub(crate) fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Failure> {
     for row in rows {
         match output {
             Output::Table => {
@@ -25,7 +25,7 @@ pub fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Fa
 }
 
 /// An entry as one JSON object. Bodies that are not UTF-8 come with their exact bytes beside the readable form.
-pub fn json_of(row: &Row) -> Value {
+pub(crate) fn json_of(row: &Row) -> Value {
     let mut object = Map::new();
     object.insert("address".into(), json!(RowAddress::from_u64(row.address).to_string()));
     object.insert("namespace".into(), json!(row.namespace));

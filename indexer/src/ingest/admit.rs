@@ -9,19 +9,19 @@ use std::fmt;
 pub const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// Attributes an entry may have: OpenTelemetry's own default limit is 128; twice that leaves room for shippers that add theirs.
-pub const ATTRIBUTES_MAX: usize = 256;
+pub(crate) const ATTRIBUTES_MAX: usize = 256;
 
 /// Bytes of an attribute's name.
-pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 512;
+pub(crate) const ATTRIBUTE_NAME_BYTES_MAX: usize = 512;
 
 /// Bytes of an attribute's text value. Longer text belongs in the body, where it is searched by words.
-pub const ATTRIBUTE_VALUE_BYTES_MAX: usize = 32 << 10;
+pub(crate) const ATTRIBUTE_VALUE_BYTES_MAX: usize = 32 << 10;
 
 /// Bytes of all names and values of an entry's attributes together: as many as a body may have.
-pub const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
+pub(crate) const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes of a deployment's, pod's or container's name: Kubernetes allows 253, a source cluster's name may stand before it.
-pub const TAG_BYTES_MAX: usize = 512;
+pub(crate) const TAG_BYTES_MAX: usize = 512;
 
 /// A timestamp further ahead of arrival than this is flagged, and kept in chunks of its own (DESIGN section 3, Time).
 pub const FUTURE_NS_MAX: i64 = 3_600 * 1_000_000_000;
@@ -134,7 +134,7 @@ impl fmt::Display for Reason {
 
 /// Sorts a request's entries into those that may come in, with their positions, and those that are refused, both in order.
 #[must_use]
-pub fn admit<I>(scope: &CallerScope, arrivals: I, arrived_ns: i64) -> (Vec<(usize, Admitted)>, Vec<Refusal>)
+pub(crate) fn admit<I>(scope: &CallerScope, arrivals: I, arrived_ns: i64) -> (Vec<(usize, Admitted)>, Vec<Refusal>)
 where
     I: IntoIterator<Item = Result<Arrival, Reason>>,
 {

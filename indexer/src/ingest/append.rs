@@ -19,7 +19,7 @@ type SliceKey = Option<ClientKey>;
 
 /// Rows of one client batch, or of all entries without a key, in one chunk.
 #[derive(Debug)]
-pub struct PendingSlice {
+pub(crate) struct PendingSlice {
     /// The chunk.
     pub chunk: ChunkId,
     /// The offset of the first row.
@@ -34,7 +34,7 @@ pub struct PendingSlice {
 
 /// What one flush carries.
 #[derive(Debug, Default)]
-pub struct Flush {
+pub(crate) struct Flush {
     /// In the order of their chunks' offsets.
     pub slices: Vec<PendingSlice>,
     /// Chunks that take no more rows after this flush.
@@ -44,14 +44,14 @@ pub struct Flush {
 impl Flush {
     /// Whether there is nothing to put and nothing to say.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.slices.is_empty() && self.close.is_empty()
     }
 }
 
 /// A namespace's entries of one client request.
 #[derive(Debug)]
-pub struct ClientBatch {
+pub(crate) struct ClientBatch {
     /// Whose.
     pub namespace: NamespaceId,
     /// The key, for exactly-once delivery.
@@ -81,7 +81,7 @@ type ChunkKey = (NamespaceId, bool);
 
 /// The open chunks of one writer.
 #[derive(Default)]
-pub struct Appender {
+pub(crate) struct Appender {
     open: FxHashMap<ChunkKey, OpenChunk>,
     ids: VecDeque<ChunkId>,
     pending: Vec<PendingSlice>,
@@ -92,19 +92,19 @@ pub struct Appender {
 
 impl Appender {
     /// Adds chunk ids that the metadata group gave to this writer's epoch.
-    pub fn add_chunk_ids(&mut self, first: ChunkId, count: u32) {
+    pub(crate) fn add_chunk_ids(&mut self, first: ChunkId, count: u32) {
         self.ids.extend((first.0..first.0 + u64::from(count)).map(ChunkId));
     }
 
     /// Chunk ids that are left.
     #[must_use]
-    pub fn chunk_ids_left(&self) -> usize {
+    pub(crate) fn chunk_ids_left(&self) -> usize {
         self.ids.len()
     }
 
     /// Chunk ids that appending a batch can need at most.
     #[must_use]
-    pub fn chunk_ids_needed(batch: &ClientBatch) -> usize {
+    pub(crate) fn chunk_ids_needed(batch: &ClientBatch) -> usize {
         // One for each kind of chunk that is not open, and one for each time that a chunk fills by rows or by bytes.
         let bytes: usize = batch.entries.iter().map(|admitted| row_of(admitted).block_bytes()).sum();
         2 + 2 * (batch.entries.len() / CHUNK_ROWS_MAX) + 4 * (bytes / CHUNK_BYTES_MAX) + 2
@@ -112,19 +112,19 @@ impl Appender {
 
     /// Bytes of bodies that wait for the next flush.
     #[must_use]
-    pub fn pending_bytes(&self) -> usize {
+    pub(crate) fn pending_bytes(&self) -> usize {
         self.pending_bytes
     }
 
     /// Whether the next flush has something.
     #[must_use]
-    pub fn has_pending(&self) -> bool {
+    pub(crate) fn has_pending(&self) -> bool {
         !self.pending.is_empty() || !self.closed.is_empty() || self.open.values().any(|chunk| chunk.growing.is_some())
     }
 
     /// Open chunks.
     #[must_use]
-    pub fn open_chunks(&self) -> usize {
+    pub(crate) fn open_chunks(&self) -> usize {
         self.open.len()
     }
 
@@ -132,7 +132,7 @@ impl Appender {
     ///
     /// # Panics
     /// When fewer chunk ids are left than [`chunk_ids_needed`](Self::chunk_ids_needed) said: a bug of the caller.
-    pub fn append(&mut self, batch: &ClientBatch, now_ns: i64) {
+    pub(crate) fn append(&mut self, batch: &ClientBatch, now_ns: i64) {
         for admitted in &batch.entries {
             let row = row_of(admitted);
             let is_future = admitted.timestamp_ns > now_ns.saturating_add(FUTURE_NS_MAX);
@@ -161,14 +161,14 @@ impl Appender {
     }
 
     /// Closes chunks that were opened before a time, so that they are sealed though they never fill.
-    pub fn close_opened_before(&mut self, time_ns: i64) {
+    pub(crate) fn close_opened_before(&mut self, time_ns: i64) {
         let old: Vec<_> = self.open.iter().filter(|(_, chunk)| chunk.opened_ns < time_ns).map(|(key, _)| *key).collect();
         old.into_iter().for_each(|key| self.close(key));
     }
 
     /// Takes what the next flush carries. Empty when there is nothing.
     #[must_use]
-    pub fn take_flush(&mut self) -> Flush {
+    pub(crate) fn take_flush(&mut self) -> Flush {
         for chunk in self.open.values_mut() {
             self.pending.extend(chunk.cut(&mut self.idle_builders));
         }

@@ -180,7 +180,8 @@ impl Writer {
     ///
     /// The time between two flushes shrinks as bytes gather: trickles cost two puts a second at most, floods one put for each full batch.
     fn flush_at(&self) -> Option<Instant> {
-        if self.on_its_way.len() >= FLUSHES_AT_ONCE || !(self.appender.has_pending() || !self.closers.is_empty()) {
+        let has_something = self.appender.has_pending() || !self.closers.is_empty();
+        if self.on_its_way.len() >= FLUSHES_AT_ONCE || !has_something {
             return None;
         }
         let Some(last) = self.last_flush.filter(|_| self.closers.is_empty() && !self.is_flush_wanted) else { return Some(Instant::now()) };

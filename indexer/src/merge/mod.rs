@@ -38,7 +38,7 @@ pub struct Merger {
 impl Merger {
     /// A merger.
     #[must_use]
-    pub fn new(config: MergeConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, segments: Arc<Segments>) -> Self {
+    pub(crate) fn new(config: MergeConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, segments: Arc<Segments>) -> Self {
         Self { config, job, store, packs, segments, round: Mutex::new(()) }
     }
 

@@ -6,7 +6,7 @@ use siltstone_query::Expr;
 use siltstone_segment::HistogramSpec;
 
 /// Buckets of one answer at most: what a screen or a graph can show, many times over.
-pub const BUCKETS_MAX: usize = 20_000;
+pub(crate) const BUCKETS_MAX: usize = 20_000;
 
 /// Buckets that an answer has when nobody says how many.
 const BUCKETS_DEFAULT: usize = 40;

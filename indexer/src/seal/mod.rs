@@ -81,7 +81,7 @@ pub struct Sealer {
 impl Sealer {
     /// A sealer.
     #[must_use]
-    pub fn new(config: SealConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, live: Arc<LiveRows>) -> Self {
+    pub(crate) fn new(config: SealConfig, job: Arc<JobLife>, store: Arc<dyn ObjectStore>, packs: Arc<Packs>, live: Arc<LiveRows>) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self { config, job, store, packs, live, threads, round: Mutex::new(()) }
     }

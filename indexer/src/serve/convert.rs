@@ -65,7 +65,7 @@ pub(super) fn pattern_text(pattern: &[u8]) -> String {
     for piece in pieces(pattern) {
         match piece {
             Piece::Slot => text.extend_from_slice(b"<*>"),
-            Piece::Literal(literal) => text.extend_from_slice(&literal),
+            Piece::Literal(literal) => text.extend_from_slice(literal),
         }
     }
     String::from_utf8_lossy(&text).into_owned()

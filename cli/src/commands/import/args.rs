@@ -8,7 +8,7 @@ use siltstone_import::{Format, ImportOptions, Mapping};
 use std::path::PathBuf;
 
 #[derive(Args, Debug, Clone)]
-pub struct ImportArgs {
+pub(crate) struct ImportArgs {
     /// Files to read; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -57,7 +57,7 @@ pub struct ImportArgs {
 
 /// A format that can be asked for.
 #[derive(ValueEnum, Clone, Copy, Debug)]
-pub enum FormatArg {
+pub(crate) enum FormatArg {
     /// Each line is a body.
     Text,
     /// Each line is a JSON object.
@@ -68,7 +68,7 @@ pub enum FormatArg {
 
 impl ImportArgs {
     /// How sources are read.
-    pub fn options(&self) -> Result<ImportOptions, Failure> {
+    pub(crate) fn options(&self) -> Result<ImportOptions, Failure> {
         let mut mapping = match &self.mapping {
             None => Mapping::default(),
             Some(path) => {

@@ -4,9 +4,9 @@ mod args;
 mod progress;
 mod send;
 
-pub use args::ImportArgs;
-pub use progress::Progress;
-pub use send::{Sent, send_source};
+pub(crate) use args::ImportArgs;
+pub(crate) use progress::Progress;
+pub(crate) use send::{Sent, send_source};
 
 use crate::args::ServerArgs;
 use crate::client::Client;
@@ -22,19 +22,19 @@ use std::time::{Duration, Instant};
 use tonic::Code;
 
 /// How long an import waits for a server, at the start or in between, before it gives up.
-pub const SERVER_PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const SERVER_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Refused lines of a file that are shown; all are counted.
 const SAMPLES_SHOWN: usize = 5;
 
 /// What came of all sources.
 #[derive(Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     pub sent: Sent,
     pub read: Vec<(String, Summary)>,
 }
 
-pub async fn import(args: &ImportArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+pub(crate) async fn import(args: &ImportArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let started = Instant::now();
     let options = args.options()?;
     let client = connect_patiently(&args.server).await?;
@@ -78,7 +78,7 @@ fn input_of(file: &Path, args: &ImportArgs, clock: &dyn Clock) -> Result<Input, 
 }
 
 /// Tries to connect until a server is there, for a while.
-pub async fn connect_patiently(args: &ServerArgs) -> Result<Client, Failure> {
+pub(crate) async fn connect_patiently(args: &ServerArgs) -> Result<Client, Failure> {
     let started = Instant::now();
     let mut told = false;
     loop {

@@ -12,7 +12,7 @@ use std::time::Instant;
 const PATTERNS_MAX: usize = 1 << 20;
 
 /// Shows how far a source is.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     name: String,
     started: Option<Instant>,
@@ -25,7 +25,7 @@ pub struct Progress {
 
 impl Progress {
     /// For a source of this name.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let is_shown = std::io::stderr().is_terminal();
         let bar = if is_shown { ProgressBar::no_length() } else { ProgressBar::hidden() };
         Self {
@@ -41,7 +41,7 @@ impl Progress {
     }
 
     /// The pass that learns a file's identity.
-    pub fn hashed(&mut self, hashed: &HashProgress) {
+    pub(crate) fn hashed(&mut self, hashed: &HashProgress) {
         self.bar.set_length(hashed.bytes_total);
         self.bar.set_position(hashed.bytes);
         self.bar.set_style(style("{msg} {bar:30} {binary_bytes}/{binary_total_bytes}"));
@@ -49,7 +49,7 @@ impl Progress {
     }
 
     /// The import begins; a file's compressed bytes are what the bar counts.
-    pub fn begin(&mut self, raw_bytes_total: Option<u64>) {
+    pub(crate) fn begin(&mut self, raw_bytes_total: Option<u64>) {
         self.started = Some(Instant::now());
         self.bar.reset();
         match raw_bytes_total {
@@ -62,7 +62,7 @@ impl Progress {
     }
 
     /// A batch was read. Counting patterns costs a pass over the bodies, so it is done for a viewer only.
-    pub fn read(&mut self, entries: &[Entry], raw_bytes_read: u64) {
+    pub(crate) fn read(&mut self, entries: &[Entry], raw_bytes_read: u64) {
         if !self.is_shown {
             return;
         }
@@ -77,7 +77,7 @@ impl Progress {
     }
 
     /// Entries were acknowledged.
-    pub fn acknowledged(&mut self, entries: u64) {
+    pub(crate) fn acknowledged(&mut self, entries: u64) {
         self.entries += entries;
         let seconds = self.started.map_or(1.0, |started| started.elapsed().as_secs_f64().max(1e-3));
         self.bar.set_message(format!(
@@ -90,7 +90,7 @@ impl Progress {
     }
 
     /// The source is done.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

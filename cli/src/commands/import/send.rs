@@ -24,7 +24,7 @@ const SEQUENCE_WINDOW: u64 = 64;
 
 /// What the server said, summed up.
 #[derive(Default)]
-pub struct Sent {
+pub(crate) struct Sent {
     pub accepted: u64,
     pub duplicates: u64,
     /// By reason: how many, and what the server said of the first.
@@ -36,7 +36,7 @@ pub struct Sent {
 
 impl Sent {
     /// Adds what another source came to.
-    pub fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.accepted += other.accepted;
         self.duplicates += other.duplicates;
         for (reason, (count, example)) in other.refused {
@@ -47,7 +47,7 @@ impl Sent {
     }
 
     /// Entries that the server did not take.
-    pub fn refused_by_server(&self) -> u64 {
+    pub(crate) fn refused_by_server(&self) -> u64 {
         self.refused.values().map(|(count, _)| count).sum()
     }
 
@@ -76,7 +76,7 @@ fn newest(left: Option<String>, right: Option<String>) -> Option<String> {
 }
 
 /// Sends all of a source. Returns when every batch is acknowledged.
-pub async fn send_source(client: &Client, source: ImportSource, in_flight: usize, mut progress: Progress) -> Result<(Sent, Summary), Failure> {
+pub(crate) async fn send_source(client: &Client, source: ImportSource, in_flight: usize, mut progress: Progress) -> Result<(Sent, Summary), Failure> {
     let producer = source.producer().to_owned();
     progress.begin(source.raw_bytes_total());
     let (batches, mut inbox) = mpsc::channel::<Batch>(READ_AHEAD);

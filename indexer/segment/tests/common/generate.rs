@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A row before it is one.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     pub body: Vec<u8>,
     pub timestamp_ns: i64,
     pub severity: u8,
@@ -21,14 +21,14 @@ pub struct Row {
 
 /// A chunk: rows and their offsets.
 #[derive(Clone, Debug)]
-pub struct ChunkOfEntries {
+pub(crate) struct ChunkOfEntries {
     pub id: u64,
     pub rows: Vec<(u16, Row)>,
 }
 
 /// What one test asks.
 #[derive(Clone, Debug)]
-pub struct Case {
+pub(crate) struct Case {
     pub chunks: Vec<ChunkOfEntries>,
     pub expr: Expr,
     pub limit: usize,
@@ -58,7 +58,7 @@ fn rows_of<'a>(entries: impl Iterator<Item = &'a Row>) -> Rows {
 
 impl ChunkOfEntries {
     /// Whether a variable has not exactly one token.
-    pub fn has_irregular_rows(&self) -> bool {
+    pub(crate) fn has_irregular_rows(&self) -> bool {
         let rows = rows_of(self.rows.iter().map(|(_, row)| row));
         (0..rows.len()).any(|row| {
             rows.variables(row).any(|variable| {
@@ -71,7 +71,7 @@ impl ChunkOfEntries {
 }
 
 impl Case {
-    pub fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         let mut memory = Memory::default();
         for chunk in &self.chunks {
             let offsets = chunk.rows.iter().map(|(offset, _)| *offset).collect();
@@ -81,7 +81,7 @@ impl Case {
     }
 
     /// Live slices: runs of offsets, cut once more in the middle.
-    pub fn scan<F>(&self, keep: F) -> ScanSource
+    pub(crate) fn scan<F>(&self, keep: F) -> ScanSource
     where
         F: Fn(usize) -> bool,
     {
@@ -263,7 +263,7 @@ fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
-pub fn case() -> impl Strategy<Value = Case> {
+pub(crate) fn case() -> impl Strategy<Value = Case> {
     let before = prop::option::of(
         (time(), 5_u64..12, 0_usize..30)
             .prop_map(|(timestamp_ns, chunk, offset)| Position { timestamp_ns, address: siltstone_core::RowAddress::new(ChunkId(chunk), offset) }),

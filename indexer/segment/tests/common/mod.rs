@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
-pub mod generate;
-pub mod referee;
+pub(crate) mod generate;
+pub(crate) mod referee;
 
 use bytes::Bytes;
 use flate2::read::GzDecoder;
@@ -17,11 +17,11 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub const NAMESPACE: NamespaceId = NamespaceId(7);
+pub(crate) const NAMESPACE: NamespaceId = NamespaceId(7);
 
 /// Chunks in memory.
 #[derive(Clone, Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     pub chunks: BTreeMap<ChunkId, ChunkRows>,
 }
 
@@ -37,13 +37,13 @@ impl ChunkFetcher for Memory {
 
 impl Memory {
     /// Adds a chunk; without `offsets` its rows lie at `0..`.
-    pub fn add(&mut self, chunk: u64, rows: Rows, offsets: Option<Vec<u16>>) {
+    pub(crate) fn add(&mut self, chunk: u64, rows: Rows, offsets: Option<Vec<u16>>) {
         let offsets = offsets.unwrap_or_else(|| (0..rows.len() as u16).collect());
         self.chunks.insert(ChunkId(chunk), ChunkRows { rows: Arc::new(rows), offsets: offsets.into() });
     }
 
     /// The segment of the chunks that `keep` takes.
-    pub fn build<F>(&self, keep: F) -> Bytes
+    pub(crate) fn build<F>(&self, keep: F) -> Bytes
     where
         F: Fn(ChunkId) -> bool,
     {
@@ -54,16 +54,16 @@ impl Memory {
         Bytes::from(builder.finish().expect("a segment of a few chunks"))
     }
 
-    pub fn reader(&self, segment: Bytes) -> SegmentReader {
+    pub(crate) fn reader(&self, segment: Bytes) -> SegmentReader {
         SegmentReader::open(segment).expect("our own bytes")
     }
 
-    pub fn source(&self, segment: Bytes) -> SegmentSource {
+    pub(crate) fn source(&self, segment: Bytes) -> SegmentSource {
         SegmentSource::new(Arc::new(SegmentReader::open(segment).expect("our own bytes")), Arc::new(self.clone()))
     }
 
     /// The same rows as live slices: a slice a run of offsets.
-    pub fn scan(&self) -> ScanSource {
+    pub(crate) fn scan(&self) -> ScanSource {
         let mut slices = Vec::new();
         for (id, chunk) in &self.chunks {
             let is_dense = chunk.offsets.last().is_some_and(|last| usize::from(*last) + 1 == chunk.offsets.len());
@@ -74,7 +74,7 @@ impl Memory {
     }
 }
 
-pub fn shared_data(name: &str) -> PathBuf {
+pub(crate) fn shared_data(name: &str) -> PathBuf {
     let shared = std::env::var_os("SILTSTONE_SHARED").map_or_else(|| PathBuf::from("../../../shared"), PathBuf::from);
     let path = shared.join("data").join(name);
     assert!(path.exists(), "{} is missing: set SILTSTONE_SHARED to the folder of the shared test material", path.display());
@@ -82,7 +82,7 @@ pub fn shared_data(name: &str) -> PathBuf {
 }
 
 /// The real logs as chunks of one namespace, numbered from `first_chunk`: row `r` of the file is at `r % 2048` of chunk `first_chunk + r / 2048`.
-pub fn real_logs(first_chunk: u64) -> Memory {
+pub(crate) fn real_logs(first_chunk: u64) -> Memory {
     let lines = BufReader::new(GzDecoder::new(File::open(shared_data("logs.jsonl.gz")).unwrap()));
     let mut memory = Memory::default();
     let mut builder = RowsBuilder::new(NAMESPACE);
@@ -115,13 +115,13 @@ pub fn real_logs(first_chunk: u64) -> Memory {
 }
 
 /// The text queries, with their kinds and truths.
-pub fn text_queries() -> Vec<serde_json::Value> {
+pub(crate) fn text_queries() -> Vec<serde_json::Value> {
     let lines = BufReader::new(File::open(shared_data("text_queries.jsonl")).unwrap());
     lines.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect()
 }
 
 /// The expression of a text query.
-pub fn expr_of(query: &serde_json::Value) -> Expr {
+pub(crate) fn expr_of(query: &serde_json::Value) -> Expr {
     let terms: Vec<String> = query["terms"].as_array().unwrap().iter().map(|term| term.as_str().unwrap().to_owned()).collect();
     let term = |term: &String| Expr::Text(Text::Term(term.clone()));
     match query["kind"].as_str().unwrap() {

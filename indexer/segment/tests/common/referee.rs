@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 /// A matching row.
-pub struct Match<'a> {
+pub(crate) struct Match<'a> {
     pub position: Position,
     pub row: &'a Row,
 }
 
-pub fn all(case: &Case) -> Vec<Match<'_>> {
+pub(crate) fn all(case: &Case) -> Vec<Match<'_>> {
     let mut all = Vec::new();
     for chunk in &case.chunks {
         for (offset, row) in &chunk.rows {
@@ -26,7 +26,7 @@ pub fn all(case: &Case) -> Vec<Match<'_>> {
 }
 
 /// The rows that match, by address.
-pub fn matching(case: &Case) -> Vec<Match<'_>> {
+pub(crate) fn matching(case: &Case) -> Vec<Match<'_>> {
     all(case).into_iter().filter(|found| is_match(&case.expr, found.row)).collect()
 }
 
@@ -90,13 +90,13 @@ fn is_value_match(value: &Value, predicate: &Predicate) -> bool {
     }
 }
 
-pub fn bucket(spec: &HistogramSpec, time_ns: i64) -> Option<usize> {
+pub(crate) fn bucket(spec: &HistogramSpec, time_ns: i64) -> Option<usize> {
     let start = |bucket: usize| i128::from(spec.start_ns) + bucket as i128 * i128::from(spec.step_ns);
     (0..spec.buckets).find(|bucket| (start(*bucket)..start(*bucket + 1)).contains(&i128::from(time_ns)))
 }
 
 /// By hash.
-pub fn patterns(rows: &[Match<'_>]) -> Vec<PatternCount> {
+pub(crate) fn patterns(rows: &[Match<'_>]) -> Vec<PatternCount> {
     let mut all: BTreeMap<PatternHash, PatternCount> = BTreeMap::new();
     let mut parts = Split::default();
     for Match { position, row } in rows {
@@ -115,7 +115,7 @@ pub fn patterns(rows: &[Match<'_>]) -> Vec<PatternCount> {
     all.into_values().collect()
 }
 
-pub fn statistics(case: &Case, terms: &ScoringTerms) -> TextStatistics {
+pub(crate) fn statistics(case: &Case, terms: &ScoringTerms) -> TextStatistics {
     let all: Vec<Vec<String>> = all(case).iter().map(|found| tokens(&found.row.body)).collect();
     TextStatistics {
         rows: all.len() as u64,
@@ -124,7 +124,7 @@ pub fn statistics(case: &Case, terms: &ScoringTerms) -> TextStatistics {
     }
 }
 
-pub fn score(case: &Case, position: Position, terms: &ScoringTerms, statistics: &TextStatistics) -> f64 {
+pub(crate) fn score(case: &Case, position: Position, terms: &ScoringTerms, statistics: &TextStatistics) -> f64 {
     let all = all(case);
     let found = all.iter().find(|found| found.position == position).expect("a row that exists");
     let tokens = tokens(&found.row.body);

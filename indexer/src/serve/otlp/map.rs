@@ -28,7 +28,7 @@ const WORKLOADS: [&str; 7] =
 const NESTING_MAX: usize = 32;
 
 /// Every record of a request, in order.
-pub fn arrivals(resources: Vec<ResourceLogs>, mapping: OtlpMapping) -> impl Iterator<Item = Result<Arrival, Reason>> {
+pub(crate) fn arrivals(resources: Vec<ResourceLogs>, mapping: OtlpMapping) -> impl Iterator<Item = Result<Arrival, Reason>> {
     resources.into_iter().flat_map(move |resource| {
         let tags = ResourceTags::of(resource.resource.map(|resource| resource.attributes).unwrap_or_default(), mapping);
         resource.scope_logs.into_iter().flat_map(move |scope| {
