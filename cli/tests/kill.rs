@@ -1,5 +1,5 @@
-//! AK-1, AK-2, CT-1, RA-1 of `siltstone dev` processes that are killed again and again. `SILTSTONE_KILL_LIVES` and `SILTSTONE_CRASH_SEED` make it longer
-//! or another one; `cargo xtask soak kill` is the long one.
+//! AK-1, AK-2, CT-1, RA-1 of `siltstone dev` processes that are killed again and again. `SILTSTONE_KILL_LIVES` and `SILTSTONE_CRASH_SEED` make it
+//! longer or another one; `cargo xtask soak kill` is the long one.
 
 use siltstone_crash::kill::{KillConfig, run};
 

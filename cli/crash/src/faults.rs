@@ -1,7 +1,7 @@
 //! Indexers over a metadata group and an object store that fail, answer late or not at all, while clients write and readers look.
 //!
-//! What [`crate::power`] does to the medium, this does to the calls: commands of earlier lives arrive after their epoch was fenced (EP-1), puts that were
-//! reported as failed have happened, outcomes stay unknown past all patience. Everything is in memory.
+//! What [`crate::power`] does to the medium, this does to the calls: commands of earlier lives arrive after their epoch was fenced (EP-1), puts that
+//! were reported as failed have happened, outcomes stay unknown past all patience. Everything is in memory.
 
 use crate::group::TroubledGroup;
 use crate::harness::{judged, runtime, wait_until_gone, within};

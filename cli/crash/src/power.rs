@@ -1,7 +1,7 @@
 //! Nodes on a simulated disk that lose their power, their disk's syncs or their room, again and again, while clients write and readers look.
 //!
-//! A campaign is one directory and its books: some lives, each ended by a fate of its own, and a last one in which everything is acknowledged, sealed,
-//! merged and collected, and nothing may be left over. Threads run as they like: a seed repeats the script, not the timing.
+//! A campaign is one directory and its books: some lives, each ended by a fate of its own, and a last one in which everything is acknowledged,
+//! sealed, merged and collected, and nothing may be left over. Threads run as they like: a seed repeats the script, not the timing.
 
 use crate::fate::Fate;
 use crate::harness::{judged, runtime, wait_until_gone, within};
@@ -151,8 +151,10 @@ impl Campaign {
         if self.disk.is_powered_off() || (fate.breaks_the_disk() && self.rng.once_in(2)) {
             self.disk = self.disk.crash(self.rng.next());
         }
+        // A fate that did not strike in this life must not strike in the next.
         self.disk.set_space_left(None);
         self.disk.fail_sync(u64::MAX);
+        self.disk.arm_crash_after(u64::MAX);
         Ok(())
     }
 
@@ -218,8 +220,8 @@ impl Campaign {
     }
 }
 
-/// Settings under which a few dozen batches see flushes, chunks that close by age, seals, merges, collections, snapshots and new log files; sometimes with
-/// caches that are far too small, which is slow.
+/// Settings under which a few dozen batches see flushes, chunks that close by age, seals, merges, collections, snapshots and new log files;
+/// sometimes with caches that are far too small, which is slow.
 fn eager(has_small_caches: bool) -> DevConfig {
     let mut config = DevConfig::new(DATA.into());
     let indexer = &mut config.indexer;

@@ -95,7 +95,8 @@ impl Visitor {
         Ok(())
     }
 
-    /// A new life after [`Visitor::settle_everything`] finds the same, and nothing else: every earlier epoch is fenced, so what nothing names is garbage.
+    /// A new life after [`Visitor::settle_everything`] finds the same, and nothing else: every earlier epoch is fenced, so what nothing names is
+    /// garbage.
     pub(crate) async fn find_it_again(&self, store: &dyn ObjectStore, summary: &mut Summary) -> Result<(), Violation> {
         let broken = |what: &str, failure: String| Violation::new("AK-1", format!("{what}: {failure}"));
         self.move_clock(2 * GC_KEEP_MS);

@@ -1,5 +1,5 @@
-//! AK-1, AK-2, CT-1, RA-1, MF-1 of a whole node whose disk fails again and again. `SILTSTONE_POWER_LIVES` and `SILTSTONE_CRASH_SEED` make it longer or
-//! another one; `cargo xtask soak power` is the long one.
+//! AK-1, AK-2, CT-1, RA-1, MF-1 of a whole node whose disk fails again and again. `SILTSTONE_POWER_LIVES` and `SILTSTONE_CRASH_SEED` make it longer
+//! or another one; `cargo xtask soak power` is the long one.
 
 use siltstone_crash::power::{PowerConfig, run};
 

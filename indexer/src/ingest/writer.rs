@@ -1,7 +1,7 @@
 //! The writer: one thread that appends, and a few flushes on their way.
 //!
-//! A flush begins at once after a pause, and [`WriterConfig::flush_interval_ms`] after the one before where entries trickle; sooner as bytes gather. An
-//! idle writer puts nothing. What is deliberately not here: admission (`admit`), addresses (`append`), the flush itself (`flush`).
+//! A flush begins at once after a pause, and [`WriterConfig::flush_interval_ms`] after the one before where entries trickle; sooner as bytes gather.
+//! An idle writer puts nothing. What is deliberately not here: admission (`admit`), addresses (`append`), the flush itself (`flush`).
 
 use super::append::{Appender, ClientBatch};
 use super::error::IngestError;
