@@ -15,12 +15,32 @@ struct Soak {
     variable: (&'static str, &'static str),
 }
 
-const SOAKS: &[Soak] = &[Soak {
-    name: "properties",
-    about: "every property test of the workspace, with many cases each",
-    arguments: &["--workspace", "--lib", "--tests"],
-    variable: ("PROPTEST_CASES", "20000"),
-}];
+const SOAKS: &[Soak] = &[
+    Soak {
+        name: "properties",
+        about: "every property test of the workspace, with many cases each",
+        arguments: &["--workspace", "--lib", "--tests"],
+        variable: ("PROPTEST_CASES", "20000"),
+    },
+    Soak {
+        name: "kill",
+        about: "server processes that are killed while clients write and readers count",
+        arguments: &["--package", "siltstone", "--test", "kill", "--", "--nocapture"],
+        variable: ("SILTSTONE_KILL_LIVES", "1000"),
+    },
+    Soak {
+        name: "power",
+        about: "nodes whose disk loses its power, fails or is full",
+        arguments: &["--package", "siltstone-crash", "--test", "power", "--", "--nocapture"],
+        variable: ("SILTSTONE_POWER_LIVES", "1000"),
+    },
+    Soak {
+        name: "faults",
+        about: "indexers whose calls to the group and the store fail, are lost or come late",
+        arguments: &["--package", "siltstone-crash", "--test", "faults", "--", "--nocapture"],
+        variable: ("SILTSTONE_FAULTS_LIVES", "5000"),
+    },
+];
 
 /// Runs one soak: its name, then perhaps how many rounds or cases.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
@@ -32,7 +52,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
             return Ok(());
         }
         [name] => (*name, None),
-        [name, count] => (*name, Some(*count)),
+        [name, count] | [name, "--rounds", count] => (*name, Some(*count)),
         _ => bail!("soak takes a name and perhaps a count"),
     };
     let Some(soak) = SOAKS.iter().find(|soak| soak.name == name) else {

@@ -5,7 +5,7 @@
 
 use crate::job::JobLife;
 use crate::problems::Problems;
-use siltstone_core::{BatchId, Incarnation, ObjectId};
+use siltstone_core::{BatchId, ErrorKind, Incarnation, ObjectId};
 use siltstone_format::manifest::{Fate, Manifest};
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
 use siltstone_store::paths::{ObjectPath, PathKind, kind_prefix};
@@ -39,6 +39,17 @@ pub enum GcError {
     /// The metadata group does not answer.
     #[error("collect garbage: {0}")]
     Metadata(#[from] ClientError),
+}
+
+impl GcError {
+    /// What the caller should do about it.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Store(error) => error.kind(),
+            Self::Metadata(error) => error.kind(),
+        }
+    }
 }
 
 /// What a round deleted.
@@ -109,7 +120,12 @@ impl GarbageCollector {
             (batches.iter().map(|batch| batch.id).collect(), objects.iter().map(|object| object.id).collect());
         let count = (batches.len() + objects.len()) as u64;
         if count > 0 {
-            self.job.metadata().forget_retired(self.job.epoch().await, batches, objects).await?;
+            let forgotten = self.job.metadata().forget_retired(self.job.epoch().await, batches, objects).await;
+            if forgotten.as_ref().is_err_and(|error| error.kind() == ErrorKind::Fenced) {
+                // Another process took the job over, and is gone or will be fenced by this: whoever asks last works.
+                self.job.renew().await?;
+            }
+            forgotten?;
         }
         Ok(count)
     }

@@ -1,0 +1,104 @@
+//! Lives of an indexer's roles: a writer among busy and quiet namespaces, roles whose group is gone, jobs that were fenced.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use siltstone_core::{CallerScope, Entry, ErrorKind, Incarnation, ManualClock, NamespaceSet, Principal};
+use siltstone_format::command::CommandBody;
+use siltstone_indexer::ingest::Arrival;
+use siltstone_indexer::{Indexer, IndexerConfig, Patience};
+use siltstone_metadata::{Fault, LocalMetadata};
+use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_store::{MemoryStore, ObjectStore};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// What has not happened by then does not happen.
+const BOUND: Duration = Duration::from_secs(30);
+
+struct Bed {
+    clock: Arc<ManualClock>,
+    group: Arc<LocalMetadata>,
+    store: Arc<dyn ObjectStore>,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::at_ns(1_700_000_000_000_000_000));
+        Self { group: Arc::new(LocalMetadata::new(Incarnation(7), clock.clone())), clock, store: Arc::new(MemoryStore::new()) }
+    }
+}
+
+async fn start(store: &Arc<dyn ObjectStore>, group: &Arc<LocalMetadata>, clock: &Arc<ManualClock>) -> Indexer {
+    let mut config = IndexerConfig::default();
+    config.ingest.auto_create_namespaces = true;
+    config.ingest.writer.flush_interval_ms = 1;
+    config.ingest.writer.chunk_age_ms_max = 200;
+    config.ingest.writer.patience = Patience { unknown_outcome_ms_max: 10, retry_ms: 1, failure_ms: 1 };
+    config.patience = config.ingest.writer.patience;
+    config.seal.wait_ms_max = 1;
+    config.gc.keep_ms = 0;
+    config.gc.round_ms = 1_000_000;
+    Indexer::start(config, store.clone(), group.clone(), clock.clone()).await.unwrap()
+}
+
+async fn write(indexer: &Indexer, namespace: &str) -> Result<(), ErrorKind> {
+    let all = || NamespaceSet::All;
+    let scope = CallerScope::from_authenticator(Principal("test".to_owned()), all(), all(), all());
+    let entry = Entry { namespace: namespace.to_owned(), body: b"a line".to_vec(), timestamp_ns: Some(1), ..Entry::default() };
+    indexer.ingest().write(&scope, None, [Ok(Arrival::from(entry))]).await.map(|_| ()).map_err(|error| error.kind())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chunk_is_closed_by_age_though_another_namespace_is_written_to_all_the_time() {
+    let Bed { clock, group, store } = Bed::new();
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "quiet").await.unwrap();
+    clock.advance_ns(1_000_000_000);
+    let begun = Instant::now();
+    while group.manifest().namespace_by_name("quiet").unwrap().totals.chunks_open != 0 {
+        assert!(begun.elapsed() < BOUND, "the chunk is still open");
+        write(&indexer, "busy").await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_of_an_indexer_lives_on_though_its_group_does_not_answer() {
+    let Bed { clock, group, store } = Bed::new();
+    let handle = Arc::downgrade(&store);
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "shop").await.unwrap();
+    let begins_anew = Arc::new(Notify::new());
+    let told = begins_anew.clone();
+    group.set_faults(move |command| {
+        if matches!(command, CommandBody::RegisterWriter { .. }) {
+            told.notify_one();
+        }
+        Fault::Refused
+    });
+    let sender = indexer.clone();
+    let writing = tokio::spawn(async move { write(&sender, "shop").await });
+    tokio::time::timeout(BOUND, begins_anew.notified()).await.expect("a writer that cannot commit begins a new life");
+    writing.abort();
+    drop((indexer, store));
+    let begun = Instant::now();
+    while handle.strong_count() != 0 {
+        assert!(begun.elapsed() < BOUND, "{} handles of the store are left", handle.strong_count());
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_was_fenced_begins_a_new_life() {
+    let Bed { clock, group, store } = Bed::new();
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "shop").await.unwrap();
+    indexer.settle().await.unwrap();
+    clock.advance_ns(1_000_000_000);
+    write(&indexer, "shop").await.unwrap();
+    assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 1);
+    group.register_job("gc").await.unwrap();
+    assert_eq!(indexer.collector().collect(false).await.unwrap_err().kind(), ErrorKind::Fenced);
+    assert_eq!(indexer.collector().collect(false).await.unwrap().retired, 1);
+    assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 0);
+}
