@@ -211,6 +211,26 @@ fn bytes_of_a_failed_sync_are_lost_though_a_later_sync_succeeds() {
 }
 
 #[test]
+fn what_a_failed_sync_lost_never_comes_back_over_what_was_synced_later() {
+    let cut = |file: &dyn DiskFile| file.set_len(3);
+    let write = |file: &dyn DiskFile| file.write_all_at(b"!!!", 3);
+    for change in [&cut as &dyn Fn(&dyn DiskFile) -> std::io::Result<()>, &write] {
+        let disk = new_disk();
+        let file = file_of(&disk);
+        file.write_all_at(b"abcdef", 0).unwrap();
+        file.sync_data().unwrap();
+        change(file.as_ref()).unwrap();
+        disk.fail_sync(1);
+        file.sync_data().unwrap_err();
+        file.write_all_at(b"XYZ", 3).unwrap();
+        file.sync_data().unwrap();
+        for seed in 0..100 {
+            assert_eq!(contents(&disk.crash_image(seed))["f0"], b"abcXYZ", "seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn a_held_sync_covers_only_what_was_written_before_it() {
     let disk = new_disk();
     let file = file_of(&disk);

@@ -3,7 +3,7 @@
 //! A seed first picks one of four temperaments, so that a sweep over seeds meets the pure cases as well as the mixed ones. What is not
 //! simulated: bytes that were synced and rot later, and old contents of the medium appearing in a file.
 
-use super::node::{Change, DirNode, FileNode, Node, write_at};
+use super::node::{Change, DirNode, FileNode, Node, WriteFate, write_at};
 use crate::rng::Rng;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -75,7 +75,10 @@ impl Crash {
             let file = file.lock();
             image.durable.clone_from(&file.durable);
             for pending in &file.pending {
-                self.apply_some(pending.sequence, &pending.change, &mut image.durable);
+                match pending.fate {
+                    WriteFate::Durable => pending.change.apply(&mut image.durable),
+                    WriteFate::Open | WriteFate::Doomed => self.apply_some(pending.sequence, &pending.change, &mut image.durable),
+                }
             }
             image.modified_ms = file.modified_ms;
         }

@@ -26,8 +26,17 @@ pub(super) struct FileNode {
 pub(super) struct PendingWrite {
     pub(super) sequence: u64,
     pub(super) change: Change,
+    pub(super) fate: WriteFate,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteFate {
+    /// No sync has covered it yet.
+    Open,
     /// A sync of it failed: like a page that the system marked clean all the same, no later sync makes it durable.
-    pub(super) doomed: bool,
+    Doomed,
+    /// It is durable, and stands here because a doomed one comes before it: whether that one is there or not, this one lies over it.
+    Durable,
 }
 
 #[derive(Clone)]
@@ -62,15 +71,22 @@ impl FileNode {
     /// Writes or resizes as the running system sees it; the medium may or may not have it.
     pub(super) fn change(&mut self, sequence: u64, change: Change, now_ms: i64) {
         change.apply(&mut self.live);
-        self.pending.push(PendingWrite { sequence, change, doomed: false });
+        self.pending.push(PendingWrite { sequence, change, fate: WriteFate::Open });
         self.modified_ms = now_ms;
     }
 
-    /// Makes all changes up to a sequence number durable.
+    /// Makes all changes up to a sequence number durable, but for the bytes of writes whose sync has failed. A length is the file's own and not a
+    /// page's: the newest one is written by each sync.
     pub(super) fn sync(&mut self, up_to: u64) {
         let mut left = Vec::new();
-        for pending in std::mem::take(&mut self.pending) {
-            if pending.doomed || pending.sequence > up_to {
+        let mut follows_doomed = false;
+        for mut pending in std::mem::take(&mut self.pending) {
+            let is_lost = pending.fate == WriteFate::Doomed && matches!(pending.change, Change::Write { .. });
+            if pending.sequence > up_to || is_lost {
+                follows_doomed |= is_lost;
+                left.push(pending);
+            } else if follows_doomed {
+                pending.fate = WriteFate::Durable;
                 left.push(pending);
             } else {
                 pending.change.apply(&mut self.durable);
@@ -81,8 +97,8 @@ impl FileNode {
 
     /// A sync failed: what it should have written is in nobody's hands any more.
     pub(super) fn doom(&mut self, up_to: u64) {
-        for pending in self.pending.iter_mut().filter(|pending| pending.sequence <= up_to) {
-            pending.doomed = true;
+        for pending in self.pending.iter_mut().filter(|pending| pending.sequence <= up_to && pending.fate == WriteFate::Open) {
+            pending.fate = WriteFate::Doomed;
         }
     }
 }
