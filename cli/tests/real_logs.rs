@@ -1,7 +1,8 @@
 //! The real logs through the whole product: imported by the CLI, then every query of the truth file by gRPC: COUNT and the set of matches equal what
 //! brute force over the file finds, before and after everything is sealed and merged, and after a restart.
 //!
-//! The truth file's tokens are runs of ASCII letters and digits; the analyzer's are runs of any letters and digits. Brute force is done by both rules:
+//! The truth file's tokens are runs of ASCII letters and digits; the analyzer's are runs of any letters and digits. Brute force is done by both
+//! rules:
 //! the first must give the truth file's counts, the second the server's; where the two differ, it is for lines with letters beyond ASCII alone.
 
 #![allow(clippy::unwrap_used, reason = "tests")]

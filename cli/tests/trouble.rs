@@ -6,6 +6,7 @@
 mod support;
 
 use serde_json::Value;
+use siltstone_core::{Clock, SystemClock};
 use siltstone_proto::v1::ingest_client::IngestClient;
 use siltstone_proto::v1::{LogEntry, WriteRequest};
 use std::io::{Read, Write};
@@ -37,7 +38,7 @@ fn one_count(server: &Server, query: &str) -> u64 {
 fn odd_lines_are_taken_or_refused_one_by_one() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let now_ms = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let now_ms = SystemClock.now_ms();
     let mut input = format!(
         "{}\n{}\n{}\n{}\n{}\n{}\n",
         r#"{"timestamp_ms": 1700000000000, "namespace": "shop", "body": "plain one"}"#,

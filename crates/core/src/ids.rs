@@ -22,7 +22,8 @@ id!(
     NamespaceId(u32)
 );
 id!(
-    /// A chunk: up to [`CHUNK_ROWS_MAX`](crate::CHUNK_ROWS_MAX) entries of one namespace from one writer. 53 bits, so that a row address fits a `u64`.
+    /// A chunk: up to [`CHUNK_ROWS_MAX`](crate::CHUNK_ROWS_MAX) entries of one namespace from one writer. 53 bits, so that a row address fits a
+    /// `u64`.
     ChunkId(u64)
 );
 id!(

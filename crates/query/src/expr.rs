@@ -56,7 +56,8 @@ pub enum Field {
 /// A comparison with a field's value. An entry without the field matches none of them.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Predicate {
-    /// The value is this. A bare `500` equals the text "500" and the numbers 500 and 500.0; a bare `true` equals the text and the truth value; a quoted literal equals text only.
+    /// The value is this. A bare `500` equals the text "500" and the numbers 500 and 500.0; a bare `true` equals the text and the truth value; a
+    /// quoted literal equals text only.
     Equals(Literal),
     /// A text value starts with this.
     Prefix(String),

@@ -5,7 +5,8 @@ use crate::wire::{Cursor, put_varint};
 
 const BLOCK: &str = "words";
 
-/// How many rows the patterns have together; number of patterns; per pattern the distance from the one after the one before, and whether the word occurs more than once, then how often.
+/// How many rows the patterns have together; number of patterns; per pattern the distance from the one after the one before, and whether the word
+/// occurs more than once, then how often.
 pub(crate) fn encode(patterns: &[(u32, u32)], rows: u64, out: &mut Vec<u8>) {
     put_varint(out, rows);
     put_varint(out, patterns.len() as u64);

@@ -30,7 +30,8 @@ pub(crate) struct ImportArgs {
     /// The format, where the file's name and content do not tell.
     #[arg(long, value_enum)]
     pub format: Option<FormatArg>,
-    /// Which key fills a field: body=message, namespace=kubernetes.namespace_name. May be repeated; a list of keys is tried in order: body=msg,message.
+    /// Which key fills a field: body=message, namespace=kubernetes.namespace_name. May be repeated; a list of keys is tried in order:
+    /// body=msg,message.
     #[arg(long = "map", value_name = "FIELD=KEY")]
     pub maps: Vec<String>,
     /// A mapping file, TOML or JSON: each field a key or a list of keys.

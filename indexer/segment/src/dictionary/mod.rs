@@ -49,3 +49,7 @@ const WORDS_MASK: u8 = 3;
 const ROWS_ONE: u8 = 1 << 2;
 const ROWS_MANY: u8 = 2 << 2;
 const ROWS_MASK: u8 = 3 << 2;
+
+#[cfg(test)]
+#[path = "dictionary_test.rs"]
+mod tests;

@@ -80,6 +80,11 @@ impl Dictionary {
         Ok(entries)
     }
 
+    #[cfg(test)]
+    pub(super) fn page_count(&self) -> usize {
+        self.pages.len()
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.pages.iter().map(|slot| slot.first_key.len() + slot.page.get().map_or(0, Page::heap_bytes)).sum()
     }

@@ -52,7 +52,7 @@ impl DictionaryWriter {
             self.first_key.extend_from_slice(key);
             self.page_base = self.base;
         }
-        let shared = if self.count as usize % BLOCK_KEYS == 0 {
+        let shared = if (self.count as usize).is_multiple_of(BLOCK_KEYS) {
             self.begin_block();
             0
         } else {

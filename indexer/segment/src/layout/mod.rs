@@ -15,8 +15,8 @@ pub(crate) use forward::{BURNED, Forward};
 use crate::error::SegmentError;
 use siltstone_core::bitmap::Block;
 
-/// Chunks a segment has at most, so that a row number (chunk ordinal << 11 | offset) fits 32 bits.
-pub(crate) const CHUNKS_MAX: usize = 1 << 21;
+/// Chunks a segment has at most, so that a row number (chunk ordinal << 11 | offset) fits 32 bits, and the number of rows too.
+pub(crate) const CHUNKS_MAX: usize = (1 << 21) - 1;
 
 /// Chunks, cells and the forward column.
 #[derive(Debug)]

@@ -69,7 +69,7 @@ pub(super) fn merge_keys(
             head.advance()?;
         }
         words.sort_unstable();
-        words.dedup();
+        words.dedup_by_key(|(pattern, _)| *pattern);
         let entry = KeyEntry { words: writer.put_words(&words, &patterns.rows), rows: rows.write(writer)? };
         writer.put_key(&this, &entry);
     }

@@ -49,3 +49,7 @@ impl Form {
         })
     }
 }
+
+#[cfg(test)]
+#[path = "postings_test.rs"]
+mod tests;

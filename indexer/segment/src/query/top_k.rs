@@ -32,6 +32,9 @@ struct PatternScore {
     by_words: f32,
 }
 
+/// Patterns that are sorted by score before the others are.
+const SORTED_PATTERNS: usize = 128;
+
 /// Scores the rows of one expression.
 struct Ranker<'a> {
     evaluator: Evaluator<'a>,
@@ -72,7 +75,7 @@ impl Evaluator<'_> {
             evaluator: *self,
             scorer: Bm25::new(statistics),
             terms: looked_up,
-            scores: vec![None; self.reader.patterns.len()],
+            scores: Vec::new(),
             top: Top::new(limit),
             counts: Vec::new(),
         };
@@ -158,34 +161,66 @@ impl Ranker<'_> {
 
     /// Whole patterns and no term in variables: pattern by pattern, the best first, until the next cannot enter.
     fn by_patterns(&mut self, found: &Found, irregular: &[(u32, Block)]) -> Result<(), SegmentError> {
-        let mut patterns: Vec<(f32, u32)> = Vec::with_capacity(found.patterns.len());
-        for pattern in found.patterns.iter() {
-            patterns.push((self.score_of(pattern).by_words, pattern));
+        let mut patterns = self.scored_patterns(found);
+        let best_first = |left: &(f32, u32), right: &(f32, u32)| right.0.total_cmp(&left.0);
+        // The first few patterns mostly have rows enough: the others need no order among themselves.
+        if patterns.len() > SORTED_PATTERNS {
+            patterns.select_nth_unstable_by(SORTED_PATTERNS, best_first);
         }
-        patterns.sort_unstable_by(|left, right| right.0.total_cmp(&left.0));
-        for same_score in patterns.chunk_by(|left, right| left.0.total_cmp(&right.0).is_eq()) {
-            let score = same_score[0].0;
-            if self.top.least().is_some_and(|least| score < least.score) {
+        let mut rest = patterns.as_mut_slice();
+        while !rest.is_empty() {
+            let cut = rest.len().min(SORTED_PATTERNS);
+            let (first, others) = rest.split_at_mut(cut);
+            first.sort_unstable_by(best_first);
+            for same_score in first.chunk_by(|left, right| left.0.total_cmp(&right.0).is_eq()) {
+                if self.top.least().is_some_and(|least| same_score[0].0 < least.score) {
+                    return Ok(());
+                }
+                self.same_score(same_score, irregular)?;
+            }
+            others.sort_unstable_by(best_first);
+            rest = others;
+        }
+        Ok(())
+    }
+
+    /// The score of each pattern that was found, by its words.
+    fn scored_patterns(&mut self, found: &Found) -> Vec<(f32, u32)> {
+        let mut scored = Vec::with_capacity(found.patterns.len());
+        let mut next = vec![0; self.terms.len()];
+        for pattern in found.patterns.iter() {
+            self.counts.clear();
+            for (next, term) in next.iter_mut().zip(&self.terms) {
+                while term.words.get(*next).is_some_and(|(other, _)| *other < pattern) {
+                    *next += 1;
+                }
+                self.counts.push(term.words.get(*next).filter(|(other, _)| *other == pattern).map_or(0, |(_, times)| *times));
+            }
+            scored.push((self.scorer.score(&self.counts, self.evaluator.reader.patterns.meta(pattern).tokens), pattern));
+        }
+        scored
+    }
+
+    /// The newest rows of patterns that score the same.
+    fn same_score(&mut self, patterns: &[(f32, u32)], irregular: &[(u32, Block)]) -> Result<(), SegmentError> {
+        let score = patterns[0].0;
+        let cells = &self.evaluator.reader.layout.cells;
+        let mut places: Vec<(u32, u16)> = patterns.iter().flat_map(|(_, pattern)| cells.of_pattern(*pattern)).copied().collect();
+        let chunks = self.evaluator.reader.chunks();
+        places.sort_unstable_by_key(|(chunk, _)| (std::cmp::Reverse(chunks[*chunk as usize].last_ns), *chunk));
+        let mut times: Option<(u32, Arc<[i64]>)> = None;
+        for (chunk, cell) in places {
+            if !self.can_enter(chunk, score) {
                 break;
             }
-            let cells = &self.evaluator.reader.layout.cells;
-            let mut places: Vec<(u32, u16)> = same_score.iter().flat_map(|(_, pattern)| cells.of_pattern(*pattern)).copied().collect();
-            let chunks = self.evaluator.reader.chunks();
-            places.sort_unstable_by_key(|(chunk, _)| (std::cmp::Reverse(chunks[*chunk as usize].last_ns), *chunk));
-            let mut times: Option<(u32, Arc<[i64]>)> = None;
-            for (chunk, cell) in places {
-                if !self.can_enter(chunk, score) {
-                    break;
-                }
-                if times.as_ref().is_none_or(|(of, _)| *of != chunk) {
-                    times = Some((chunk, self.evaluator.timestamps(chunk)?));
-                }
-                let Some((_, times)) = &times else { continue };
-                let mut block = self.evaluator.reader.layout.rows_of_cell(chunk, cell)?;
-                remove(&mut block, chunk, irregular);
-                for offset in &block {
-                    self.push(chunk, offset, score, times)?;
-                }
+            if times.as_ref().is_none_or(|(of, _)| *of != chunk) {
+                times = Some((chunk, self.evaluator.timestamps(chunk)?));
+            }
+            let Some((_, times)) = &times else { continue };
+            let mut block = self.evaluator.reader.layout.rows_of_cell(chunk, cell)?;
+            remove(&mut block, chunk, irregular);
+            for offset in &block {
+                self.push(chunk, offset, score, times)?;
             }
         }
         Ok(())
@@ -194,6 +229,7 @@ impl Ranker<'_> {
     /// Chunk by chunk, those with the latest rows first.
     fn by_chunks(&mut self, found: &Found, irregular: &[(u32, Block)]) -> Result<(), SegmentError> {
         let layout = &self.evaluator.reader.layout;
+        self.scores.resize(self.evaluator.reader.patterns.len(), None);
         let mut is_chosen = Vec::new();
         let mut is_hopeful: Vec<bool> = Vec::new();
         let mut in_variables: Vec<Vec<(u16, u32)>> = vec![Vec::new(); self.terms.len()];

@@ -47,26 +47,13 @@ impl RowText {
         found
     }
 
+    /// Rows that have all the words, which is cheap to see, are looked at token by token.
     fn matching_phrase(&mut self, rows: &Rows, words: &[String], among: &Block) -> Block {
-        let mut is_possible: Vec<Option<bool>> = vec![None; rows.patterns.len()];
-        let mut found = Block::EMPTY;
-        for row in among {
-            let index = usize::from(row);
-            let pattern = rows.pattern_ids[index] as usize;
-            // A phrase needs as many tokens as it has words; slots may bring any number.
-            let is_possible = *is_possible[pattern].get_or_insert_with(|| {
-                let (mut tokens, mut has_slots) = (0, false);
-                tokens_of_pattern(&rows.patterns[pattern].bytes, &mut self.scratch, |token| match token {
-                    PatternToken::Slot(_) => has_slots = true,
-                    PatternToken::Word(_) => tokens += 1,
-                });
-                has_slots || tokens >= words.len()
-            });
-            if is_possible && self.has_phrase(rows, index, words) {
-                found.insert(row);
-            }
+        let mut left = *among;
+        for word in words {
+            left = self.matching_tokens(rows, &left, word, false);
         }
-        found
+        left.iter().filter(|row| self.has_phrase(rows, usize::from(*row), words)).collect()
     }
 
     /// Whether a row has the words one after another.

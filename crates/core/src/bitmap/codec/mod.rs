@@ -40,7 +40,8 @@ impl RowSet {
     /// Reads a set from exactly its stored bytes.
     ///
     /// # Errors
-    /// [`BitmapError::Corrupt`] whatever else the bytes are. Memory stays within some 60 times the bytes (a chunk of 3 bytes may open a page of its own).
+    /// [`BitmapError::Corrupt`] whatever else the bytes are. Memory stays within some 60 times the bytes (a chunk of 3 bytes may open a page of its
+    /// own).
     pub fn decode(bytes: &[u8]) -> Result<Self, BitmapError> {
         RowSetRef::new(bytes)?.to_set()
     }
