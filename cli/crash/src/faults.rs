@@ -97,19 +97,19 @@ impl Campaign {
     async fn run(mut self, summary: &mut Summary) -> Result<(), Failure> {
         for life in 0..self.lives {
             let outcome = within("a life", self.live(summary)).await;
-            self.judge(outcome, life, "ends at some moment")?;
+            self.judge(outcome, life)?;
             summary.ended("ends in trouble");
         }
         let outcome = within("the last life", self.live_to_the_end(summary)).await;
-        self.judge(outcome, self.lives, "to the end")?;
+        self.judge(outcome, self.lives)?;
         summary.ended("to the end");
         summary.add(&self.ledger.lock().totals());
         Ok(())
     }
 
-    fn judge(&self, outcome: Result<(), Violation>, life: u64, end: &str) -> Result<(), Failure> {
+    fn judge(&self, outcome: Result<(), Violation>, life: u64) -> Result<(), Failure> {
         let violations = judged(&self.ledger, outcome);
-        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, end: end.to_owned(), violations }) }
+        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, ends: Vec::new(), violations }) }
     }
 
     async fn live(&mut self, summary: &mut Summary) -> Result<(), Violation> {

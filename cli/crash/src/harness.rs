@@ -12,12 +12,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A runtime with few threads, as on a small machine.
 pub(crate) fn runtime(seed: u64) -> Result<tokio::runtime::Runtime, Failure> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(|error| Failure {
-        seed,
-        life: 0,
-        end: "not begun".to_owned(),
-        violations: vec![Violation::new("AK-1", format!("start a runtime: {error}"))],
-    })
+    built.map_err(|error| Failure { seed, life: 0, ends: Vec::new(), violations: vec![Violation::new("AK-1", format!("start a runtime: {error}"))] })
 }
 
 /// Does work that must end.

@@ -53,7 +53,7 @@ pub fn run(config: &KillConfig) -> Result<Summary, Failure> {
     let broken = |error: std::io::Error| Failure {
         seed: config.seed,
         life: 0,
-        end: "not begun".to_owned(),
+        ends: Vec::new(),
         violations: vec![Violation::new("AK-1", format!("make a directory: {error}"))],
     };
     let runtime = runtime(config.seed)?;
@@ -68,6 +68,7 @@ pub fn run(config: &KillConfig) -> Result<Summary, Failure> {
             rng: Rng::new(seed),
             dir: dir.path().to_owned(),
             ledger: Arc::new(Mutex::new(Ledger::new(seed, LedgerConfig::default()))),
+            ends: Vec::new(),
         };
         runtime.block_on(campaign.run(lives, &mut summary))?;
         seed += 1;
@@ -82,6 +83,8 @@ struct Campaign<'a> {
     rng: Rng,
     dir: PathBuf,
     ledger: SharedLedger,
+    /// How each life ended.
+    ends: Vec<String>,
 }
 
 impl Campaign<'_> {
@@ -89,7 +92,8 @@ impl Campaign<'_> {
         for life in 0..lives {
             let end = self.draw();
             let outcome = self.live(end, summary).await;
-            self.judge(outcome, life, &format!("{end:?}"))?;
+            self.ends.push(format!("{end:?}"));
+            self.judge(outcome, life)?;
             summary.ended(match end {
                 End::KillAtStart { .. } => "kills at the start",
                 End::Kill { .. } => "kills",
@@ -97,7 +101,7 @@ impl Campaign<'_> {
             });
         }
         let outcome = self.live_to_the_end(summary).await;
-        self.judge(outcome, lives, "to the end")?;
+        self.judge(outcome, lives)?;
         summary.add(&self.ledger.lock().totals());
         Ok(())
     }
@@ -113,9 +117,9 @@ impl Campaign<'_> {
         }
     }
 
-    fn judge(&self, outcome: Result<(), String>, life: u64, end: &str) -> Result<(), Failure> {
+    fn judge(&self, outcome: Result<(), String>, life: u64) -> Result<(), Failure> {
         let violations = judged(&self.ledger, outcome.map_err(|failure| Violation::new("AK-1", failure)));
-        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, end: end.to_owned(), violations }) }
+        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, ends: self.ends.clone(), violations }) }
     }
 
     async fn live(&mut self, end: End, summary: &mut Summary) -> Result<(), String> {

@@ -66,6 +66,8 @@ struct Batch {
     copies_under_way: u32,
     /// The event at which a client heard of it.
     acknowledged_at: Option<u64>,
+    /// What the acknowledgement carried.
+    token: Option<CommitToken>,
 }
 
 #[derive(Default)]
@@ -182,6 +184,7 @@ impl Ledger {
             copies_sent: 0,
             copies_under_way: 0,
             acknowledged_at: None,
+            token: None,
         });
         Some(batch)
     }
@@ -199,6 +202,7 @@ impl Ledger {
         let batch = &mut self.batches[at];
         batch.copies_under_way = batch.copies_under_way.saturating_sub(1);
         batch.acknowledged_at.get_or_insert(self.events);
+        batch.token = batch.token.or(answer.token);
         let sent = batch.entries.len() as u64;
         let (copies, what) = (batch.copies_sent, format!("batch {at} of {sent} entries: {answer:?}"));
         if answer.refused != 0 || answer.accepted + answer.duplicates != sent {
@@ -290,7 +294,8 @@ impl Ledger {
                 || format!("namespace {name}: {found} of {sent} entries of batch {at} (producer {}, sequence {})", batch.producer, batch.sequence);
             let is_acknowledged = batch.acknowledged_at.is_some_and(|event| event <= begin.event);
             if is_acknowledged && found < sent {
-                violations.push(Violation::new("AK-1", format!("{} are there, and it was acknowledged", what())));
+                let token = batch.token.map_or_else(|| "nothing".to_owned(), |token| token.to_string());
+                violations.push(Violation::new("AK-1", format!("{} are there, and it was acknowledged with {token}", what())));
             } else if found != 0 && found != sent {
                 violations.push(Violation::new("AK-2", format!("{} are there: part of a batch", what())));
             } else if let Some(number) = here().find(|number| self.entries[*number].1.is_some() && !seen.contains_key(number)) {

@@ -76,6 +76,8 @@ struct Campaign {
     disk: LossyDisk,
     clock: Arc<ManualClock>,
     ledger: SharedLedger,
+    /// What became of each life.
+    ends: Vec<String>,
 }
 
 /// A node that lives, and what says that it is dying.
@@ -98,6 +100,7 @@ impl Campaign {
             disk: LossyDisk::new(),
             clock: Arc::new(ManualClock::at_ns(BEGIN_NS)),
             ledger: Arc::new(Mutex::new(Ledger::new(seed, LedgerConfig::default()))),
+            ends: Vec::new(),
         }
     }
 
@@ -105,19 +108,19 @@ impl Campaign {
         for life in 0..self.lives {
             let fate = Fate::draw(&mut self.rng, self.requests);
             let outcome = within("a life", self.live(fate, summary)).await;
-            self.judge(outcome, life, &fate)?;
+            self.judge(outcome, life)?;
             summary.ended(fate.name());
         }
         let outcome = within("the last life", self.live_to_the_end(summary)).await;
-        self.judge(outcome, self.lives, &Fate::Stop)?;
+        self.judge(outcome, self.lives)?;
         summary.ended("to the end");
         summary.add(&self.ledger.lock().totals());
         Ok(())
     }
 
-    fn judge(&self, outcome: Result<(), Violation>, life: u64, fate: &Fate) -> Result<(), Failure> {
+    fn judge(&self, outcome: Result<(), Violation>, life: u64) -> Result<(), Failure> {
         let violations = judged(&self.ledger, outcome);
-        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, end: format!("{fate:?}"), violations }) }
+        if violations.is_empty() { Ok(()) } else { Err(Failure { seed: self.seed, life, ends: self.ends.clone(), violations }) }
     }
 
     /// One life: start, look, write until fate strikes, end; what comes after finds whatever the disk kept.
@@ -148,7 +151,10 @@ impl Campaign {
             return Err(Violation::new("AK-1", format!("nothing was broken, but: {failure}")));
         }
         // A process that ends leaves what it wrote with the system, unless the power goes as well.
-        if self.disk.is_powered_off() || (fate.breaks_the_disk() && self.rng.once_in(2)) {
+        let is_crash = self.disk.is_powered_off() || (fate.breaks_the_disk() && self.rng.once_in(2));
+        let totals = self.ledger.lock().totals();
+        self.ends.push(format!("{fate:?}, crash {is_crash}, {} of {} batches acknowledged, {failures:?}", totals.acknowledged, totals.batches));
+        if is_crash {
             self.disk = self.disk.crash(self.rng.next());
         }
         // A fate that did not strike in this life must not strike in the next.

@@ -102,8 +102,8 @@ pub struct Failure {
     pub seed: u64,
     /// Which life of it, from 0.
     pub life: u64,
-    /// How the life was to end.
-    pub end: String,
+    /// How the life was to end, after all those before it.
+    pub ends: Vec<String>,
     /// What was broken.
     pub violations: Vec<Violation>,
 }
@@ -111,7 +111,10 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 10;
-        writeln!(f, "seed {}, life {} ({}): {} violations", self.seed, self.life, self.end, self.violations.len())?;
+        writeln!(f, "seed {}, life {}: {} violations", self.seed, self.life, self.violations.len())?;
+        for (life, end) in self.ends.iter().enumerate() {
+            writeln!(f, "  life {life}: {end}")?;
+        }
         for violation in self.violations.iter().take(SHOWN) {
             writeln!(f, "  {violation}")?;
         }
