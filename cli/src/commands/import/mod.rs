@@ -162,7 +162,8 @@ fn report(args: &ImportArgs, screen: &mut Screen, outcome: &Outcome, elapsed: Du
         }
         for (name, summary) in &outcome.read {
             for sample in summary.refused.samples().iter().take(SAMPLES_SHOWN) {
-                screen.line(&format!("  {name}: line {}, byte {}: {} ({})", sample.line, sample.offset, sample.reason.as_str(), sample.detail))?;
+                let detail = if sample.detail.is_empty() { String::new() } else { format!(" ({})", sample.detail) };
+                screen.line(&format!("  {name}: line {}, byte {}: {}{detail}", sample.line, sample.offset, sample.reason.as_str()))?;
             }
         }
         for (_, example) in sent.refused.values() {

@@ -112,10 +112,13 @@ pub(crate) async fn send_source(client: &Client, source: ImportSource, in_flight
     let summary = reader.await.map_err(|error| Failure::failed(format!("read the source: {error}")))?;
     let summary = summary.map_err(|failed| {
         let (error, summary) = *failed;
-        Failure::failed(format!(
-            "{error}\n  help: the {} before it are imported; mend the source and repeat the import: nothing is added twice",
-            crate::output::counted(summary.entries, "entry", "entries")
-        ))
+        let before = crate::output::counted(summary.entries, "entry", "entries");
+        // A source is known by its content: the same bytes are the same source, mended ones are another.
+        let help = match error {
+            ImportError::Read { .. } => "repeat the import when it can be read: nothing is added twice",
+            _ => "a mended file is another source to the server: importing it adds those again",
+        };
+        Failure::failed(format!("{error}\n  help: the {before} before it are imported; {help}"))
     })?;
     Ok((sent, summary))
 }
