@@ -156,6 +156,10 @@ impl Campaign {
     }
 
     async fn start(&mut self) -> Result<Life, String> {
+        if self.rng.once_in(4) {
+            // A machine's clock may be set back while a process is down.
+            self.clock.advance_ns(-i64::try_from(self.rng.below(8_000_000_000)).expect("eight seconds"));
+        }
         let store = Arc::new(FaultyStore::new(self.objects.clone()));
         let handle = Arc::downgrade(&store);
         let patience_ms = *self.rng.choose(&[0, 30, 200]);

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use siltstone_core::{CommitToken, Entry};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sequences of one producer that may be on their way: the server's window.
 pub const WINDOW: u64 = 64;
@@ -41,6 +42,8 @@ pub struct Request {
     pub sequence: u64,
     /// What it carries.
     pub entries: Arc<[Entry]>,
+    /// A client that waits no longer than this hangs up; the server may go on with the request all the same.
+    pub patience: Option<Duration>,
 }
 
 /// What an acknowledgement says.
@@ -193,7 +196,9 @@ impl Ledger {
         let batch = &mut self.batches[at];
         batch.copies_sent += 1;
         batch.copies_under_way += 1;
-        Request { batch: at, producer: format!("client-{}", batch.producer), sequence: batch.sequence, entries: batch.entries.clone() }
+        let patience = self.rng.once_in(16).then(|| Duration::from_micros(self.rng.below(5_000)));
+        let (producer, sequence) = (format!("client-{}", batch.producer), batch.sequence);
+        Request { batch: at, producer, sequence, entries: batch.entries.clone(), patience }
     }
 
     /// A copy was acknowledged.

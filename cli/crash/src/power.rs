@@ -202,6 +202,10 @@ impl Campaign {
     }
 
     async fn start(&mut self) -> Result<Life, String> {
+        if self.rng.once_in(4) {
+            // A machine's clock may be set back while a process is down.
+            self.clock.advance_ns(-i64::try_from(self.rng.below(8_000_000_000)).expect("eight seconds"));
+        }
         let disk: Arc<dyn Disk> = if self.is_disk_lying { Arc::new(LyingDisk(self.disk.clone())) } else { Arc::new(self.disk.clone()) };
         let handle = Arc::downgrade(&disk);
         let is_fatal = Arc::new(AtomicBool::new(false));

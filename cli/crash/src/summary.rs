@@ -20,6 +20,8 @@ pub struct Summary {
     pub totals: Totals,
     /// Looks at a namespace.
     pub looks: u64,
+    /// Lives of writers and jobs that the groups gave, where that can be seen: those of a start, and those after a failure.
+    pub epochs: u64,
     /// Seals that were seen.
     pub seals: u64,
     /// Merges that were seen.
@@ -29,7 +31,7 @@ pub struct Summary {
 impl Default for Summary {
     fn default() -> Self {
         let begun = Instant::now();
-        Self { begun, told: Duration::ZERO, ends: BTreeMap::new(), campaigns: 0, totals: Totals::default(), looks: 0, seals: 0, merges: 0 }
+        Self { begun, told: Duration::ZERO, ends: BTreeMap::new(), campaigns: 0, totals: Totals::default(), looks: 0, epochs: 0, seals: 0, merges: 0 }
     }
 }
 
@@ -83,11 +85,13 @@ impl fmt::Display for Summary {
         let ends: Vec<String> = self.ends.iter().map(|(how, count)| format!("{count} {how}")).collect();
         write!(
             f,
-            "{} lives in {} directories ({}); {batches} batches in {copies} copies, {entries} entries; {} looks, {} seals and {} merges seen; {seconds:.1} s, {:.0} ms a life",
+            "{} lives in {} directories ({}); {batches} batches in {copies} copies, {entries} entries; {} looks, {} epochs, \
+             {} seals and {} merges seen; {seconds:.1} s, {:.0} ms a life",
             self.lives(),
             self.campaigns,
             ends.join(", "),
             self.looks,
+            self.epochs,
             self.seals,
             self.merges,
             seconds * 1e3 / self.lives().max(1) as f64,

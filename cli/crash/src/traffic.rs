@@ -61,7 +61,17 @@ async fn send<T>(target: &T, ledger: &SharedLedger, request: &crate::ledger::Req
 where
     T: Target,
 {
-    match target.write(request).await {
+    let outcome = match request.patience {
+        None => target.write(request).await,
+        Some(patience) => match tokio::time::timeout(patience, target.write(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                ledger.lock().unanswered(request.batch);
+                return None;
+            }
+        },
+    };
+    match outcome {
         Ok(answer) => {
             ledger.lock().acknowledged(request.batch, &answer);
             None

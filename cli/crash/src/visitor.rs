@@ -103,6 +103,7 @@ impl Visitor {
         self.indexer.collector().collect(true).await.map_err(|error| broken("collect", error.to_string()))?;
         self.look(summary).await.map_err(|failure| broken("look once more", failure))?;
         let manifest = self.indexer.views().metadata().manifest();
+        summary.epochs += manifest.counters.epoch;
         let left_over = leftovers::objects(store, &manifest).await.map_err(|failure| broken("list the store", failure))?;
         if !left_over.is_empty() {
             return Err(Violation::new("MF-1", format!("nothing names these, and they are still there: {}", left_over.join(", "))));
