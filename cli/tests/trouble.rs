@@ -180,7 +180,7 @@ fn a_wrong_query_is_a_usage_error_that_points_at_the_place() {
     for query in ["severity>=loud", "\"open", "near:\"database is down\"", "fo*o", "(a OR", "a AND"] {
         let output = server.cli(&["search", "--namespace", "shop", query]);
         assert_eq!(output.status.code(), Some(2), "{query}: {}", text(&output.stderr));
-        assert!(text(&output.stderr).contains('^'), "{query}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains('^'), "RQ-1: {query}: {}", text(&output.stderr));
     }
     let unknown = server.cli(&["count", "--namespace", "nowhere", "error"]);
     assert!(unknown.status.success() && text(&unknown.stderr).contains("nowhere"), "an unknown namespace is empty, and said to be unknown");
