@@ -27,11 +27,13 @@ pub(crate) struct Memory {
 
 impl ChunkFetcher for Memory {
     fn timestamps(&self, chunk: ChunkId) -> Result<Arc<[i64]>, FetchError> {
-        Ok(self.chunks[&chunk].rows.timestamps_ns.as_slice().into())
+        Ok(self.rows(chunk)?.rows.timestamps_ns.as_slice().into())
     }
 
     fn rows(&self, chunk: ChunkId) -> Result<ChunkRows, FetchError> {
-        Ok(self.chunks[&chunk].clone())
+        // A damaged segment may name a chunk that is not there.
+        let missing = || FetchError { kind: siltstone_core::ErrorKind::NotFound, source: "there is no such chunk".into() };
+        self.chunks.get(&chunk).cloned().ok_or_else(missing)
     }
 }
 
