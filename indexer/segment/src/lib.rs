@@ -12,6 +12,7 @@ mod irregular;
 mod key;
 mod layout;
 mod merge;
+mod pattern_tokens;
 mod patterns;
 mod postings;
 mod query;

@@ -45,7 +45,8 @@ impl PatternTableWriter {
 /// hashes.
 fn encode_meta(lengths: &[u64], metas: &[PatternMeta]) -> Vec<u8> {
     // Sources write milli- or microseconds: the unit is what all times are multiples of.
-    let base = metas.first().map_or(0, |meta| meta.first_ns);
+    // Distances from the earliest are not negative, so a divisor of all divides what lies between any two.
+    let base = metas.iter().map(|meta| meta.first_ns).min().unwrap_or(0);
     let distance = |time: i64| time.wrapping_sub(base) as u64;
     let unit = metas.iter().fold(0, |unit, meta| gcd(gcd(unit, distance(meta.first_ns)), distance(meta.last_ns))).max(1);
     let mut out = Vec::new();

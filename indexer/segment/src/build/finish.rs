@@ -1,13 +1,13 @@
 //! Sorts what a builder gathered and writes it.
 
 use super::chunk;
+use super::row_slots::RowSlots;
 use super::write::{SegmentParts, SegmentWriter};
 use super::{Occurrence, SegmentBuilder, token_key};
 use crate::dictionary::{KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
 use crate::layout::{Forward, Layout};
 use crate::patterns::PatternTableWriter;
-use crate::postings::{SlotsView, put_slot_codes};
 use crate::wire::PagesWriter;
 use siltstone_core::analyze::ANALYZER_VERSION;
 use siltstone_core::pattern::SPLITTER_VERSION;
@@ -35,7 +35,7 @@ pub(super) fn finish(builder: SegmentBuilder) -> Result<Vec<u8>, SegmentError> {
     for (key, rows) in builder.fields.into_sorted() {
         let rows = match rows.as_slice() {
             [row] => RowsRef::One { row: *row, slot: 0 },
-            rows => writer.put_rows(rows, &[], &layout)?,
+            rows => writer.put_rows(rows, &layout)?,
         };
         writer.put_key(&key, &KeyEntry { words: WordsRef::None, rows });
     }
@@ -125,8 +125,7 @@ struct TextWriter {
     words: Vec<(u32, u32)>,
     rows: Vec<u32>,
     slots: Vec<u32>,
-    codes: Vec<u8>,
-    entry: Vec<u8>,
+    row_slots: RowSlots,
 }
 
 impl TextWriter {
@@ -143,30 +142,13 @@ impl TextWriter {
             _ => {}
         }
         self.rows.clear();
-        self.codes.clear();
-        let first_slot = occurrences[0].1;
-        let mut is_constant = true;
+        self.row_slots.clear();
         for same_row in occurrences.chunk_by(|left, right| left.0 == right.0) {
             self.rows.push(same_row[0].0);
-            match same_row {
-                [(_, slot)] => {
-                    is_constant &= *slot == first_slot;
-                    put_slot_codes(&mut self.codes, &[*slot]);
-                }
-                _ => {
-                    is_constant = false;
-                    self.slots.clear();
-                    self.slots.extend(same_row.iter().map(|(_, slot)| *slot));
-                    put_slot_codes(&mut self.codes, &self.slots);
-                }
-            }
+            self.slots.clear();
+            self.slots.extend(same_row.iter().map(|(_, slot)| *slot));
+            self.row_slots.push(&self.slots);
         }
-        self.entry.clear();
-        if is_constant {
-            SlotsView::put_constant(&mut self.entry, first_slot);
-        } else {
-            SlotsView::put_listed(&mut self.entry, &self.codes);
-        }
-        writer.put_rows(&self.rows, &self.entry, layout)
+        writer.put_token_rows(&self.rows, &self.row_slots, layout)
     }
 }

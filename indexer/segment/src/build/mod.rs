@@ -7,6 +7,7 @@ mod fields;
 mod finish;
 mod interner;
 mod patterns;
+mod row_slots;
 mod write;
 
 pub(crate) use write::{SegmentParts, SegmentWriter};

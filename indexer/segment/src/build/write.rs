@@ -1,5 +1,6 @@
 //! Puts a segment's blocks together: what building and merging share.
 
+use super::row_slots::RowSlots;
 use crate::dictionary::{DictionaryWriter, KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
 use crate::irregular::IrregularRows;
@@ -50,12 +51,23 @@ impl SegmentWriter {
         }
     }
 
-    /// The rows of a key, ascending and distinct; `slots` is the encoded slots entry, empty for what has no slots.
-    pub(crate) fn put_rows(&mut self, rows: &[u32], slots: &[u8], layout: &Layout) -> Result<RowsRef, SegmentError> {
+    /// The rows of a key that has no slots, ascending and distinct.
+    pub(crate) fn put_rows(&mut self, rows: &[u32], layout: &Layout) -> Result<RowsRef, SegmentError> {
         self.scratch.clear();
         self.encoder.encode(rows, layout, &mut self.scratch)?;
         let posting = std::mem::take(&mut self.scratch);
-        let rows = self.put_posting(&posting, slots);
+        let rows = self.put_posting(&posting, &[]);
+        self.scratch = posting;
+        Ok(rows)
+    }
+
+    /// The rows of a token, ascending and distinct, with the slots of each.
+    pub(crate) fn put_token_rows(&mut self, rows: &[u32], slots: &RowSlots, layout: &Layout) -> Result<RowsRef, SegmentError> {
+        self.scratch.clear();
+        let is_flat = self.encoder.encode(rows, layout, &mut self.scratch)?;
+        let posting = std::mem::take(&mut self.scratch);
+        let entry = slots.entry(rows, is_flat, layout)?;
+        let rows = self.put_posting(&posting, &entry);
         self.scratch = posting;
         Ok(rows)
     }

@@ -70,7 +70,7 @@ pub(super) fn merge_keys(
         }
         words.sort_unstable();
         words.dedup_by_key(|(pattern, _)| *pattern);
-        let entry = KeyEntry { words: writer.put_words(&words, &patterns.rows), rows: rows.write(writer)? };
+        let entry = KeyEntry { words: writer.put_words(&words, &patterns.rows), rows: rows.write(segments, writer)? };
         writer.put_key(&this, &entry);
     }
 }

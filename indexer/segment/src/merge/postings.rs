@@ -4,8 +4,9 @@ use super::chunks::MergedChunks;
 use crate::build::SegmentWriter;
 use crate::dictionary::RowsRef;
 use crate::error::SegmentError;
-use crate::postings::{Form, PostingWriter, SlotsView, put_slot_codes};
+use crate::postings::{CellRows, Form, PostingWriter, SlotsView, put_cell_codes, put_code};
 use crate::reader::SegmentReader;
+use crate::wire::Cursor;
 use siltstone_core::CHUNK_ROWS_MAX;
 use siltstone_core::address::CHUNK_ROWS_BITS;
 use std::ops::Range;
@@ -13,8 +14,8 @@ use std::ops::Range;
 /// Gathers the rows of one key after another; keeps its buffers.
 #[derive(Default)]
 pub(super) struct MergedRows {
-    /// Rows that came one by one, with the place of their slot codes.
-    singles: Vec<(u32, Range<usize>)>,
+    /// Rows that came one by one.
+    singles: Vec<Single>,
     /// Chunks that came whole.
     groups: Vec<Group>,
     /// Bytes of the groups' rows.
@@ -26,6 +27,17 @@ pub(super) struct MergedRows {
     is_constant: bool,
     posting: PostingWriter,
     slots: Vec<u8>,
+    cell_rows: CellRows,
+    offsets: Vec<u16>,
+}
+
+#[derive(Clone)]
+struct Single {
+    row: u32,
+    /// Where it came from.
+    segment: usize,
+    chunk_there: u32,
+    codes: Range<usize>,
 }
 
 /// One chunk's rows.
@@ -56,28 +68,38 @@ impl MergedRows {
             RowsRef::None => Ok(()),
             RowsRef::One { row, slot } => {
                 self.note_constant(Some(slot));
-                let start = self.codes.len();
-                put_slot_codes(&mut self.codes, &[slot]);
-                self.singles.push((chunks.row(segment, row)?, start..self.codes.len()));
-                Ok(())
+                let codes = self.put_slot(slot);
+                self.push_single(segment, row, codes, chunks)
             }
             RowsRef::Many { at, bytes, slots_at, slots_bytes } => {
                 let posting = reader.posting(at, bytes)?;
-                let mut slots = if self.has_slots { Some(reader.slots(slots_at, slots_bytes)?) } else { None };
-                self.note_constant(slots.as_ref().and_then(SlotsView::constant));
-                if let Some(rows) = posting.flat() {
-                    for row in rows {
-                        let codes = self.take_codes(&mut slots, 1)?;
-                        self.singles.push((chunks.row(segment, row?)?, codes));
+                let slots = if self.has_slots { reader.slots(&posting, slots_at, slots_bytes)? } else { SlotsView::Constant(0) };
+                self.note_constant(slots.constant());
+                match slots {
+                    SlotsView::Constant(slot) => {
+                        let codes = self.put_slot(slot);
+                        for row in posting.flat() {
+                            self.push_single(segment, row?, codes.clone(), chunks)?;
+                        }
+                        for group in posting.groups()? {
+                            self.push_group(chunks.ordinal(segment, group.chunk)?, group.rows, group.form, group.bytes, codes.clone());
+                        }
                     }
-                    return Ok(());
-                }
-                for group in posting.groups()? {
-                    let codes = self.take_codes(&mut slots, group.rows)?;
-                    let start = self.lowers.len();
-                    self.lowers.extend_from_slice(group.bytes);
-                    let chunk = chunks.ordinal(segment, group.chunk)?;
-                    self.groups.push(Group { chunk, rows: group.rows, form: group.form, lower: start..self.lowers.len(), codes });
+                    SlotsView::Flat(mut codes) => {
+                        for row in posting.flat() {
+                            let start = self.codes.len();
+                            self.copy_code(&mut codes)?;
+                            self.push_single(segment, row?, start..self.codes.len(), chunks)?;
+                        }
+                    }
+                    SlotsView::Chunks(codes) => {
+                        for (group, codes) in posting.groups()?.into_iter().zip(codes) {
+                            let start = self.codes.len();
+                            self.codes.extend_from_slice(codes);
+                            let range = start..self.codes.len();
+                            self.push_group(chunks.ordinal(segment, group.chunk)?, group.rows, group.form, group.bytes, range);
+                        }
+                    }
                 }
                 Ok(())
             }
@@ -90,59 +112,86 @@ impl MergedRows {
         self.constant = constant;
     }
 
-    fn take_codes(&mut self, slots: &mut Option<SlotsView<'_>>, rows: u32) -> Result<Range<usize>, SegmentError> {
+    fn put_slot(&mut self, slot: u32) -> Range<usize> {
         let start = self.codes.len();
-        if let Some(slots) = slots {
-            slots.take_codes(rows, &mut self.codes)?;
-        }
-        Ok(start..self.codes.len())
+        put_code(&mut self.codes, &[slot]);
+        start..self.codes.len()
+    }
+
+    fn copy_code(&mut self, codes: &mut Cursor<'_>) -> Result<(), SegmentError> {
+        let before = codes.rest();
+        crate::postings::skip_code(codes)?;
+        self.codes.extend_from_slice(&before[..before.len() - codes.rest().len()]);
+        Ok(())
+    }
+
+    fn push_single(&mut self, segment: usize, row: u32, codes: Range<usize>, chunks: &MergedChunks) -> Result<(), SegmentError> {
+        self.singles.push(Single { row: chunks.row(segment, row)?, segment, chunk_there: row >> CHUNK_ROWS_BITS, codes });
+        Ok(())
+    }
+
+    fn push_group(&mut self, chunk: u32, rows: u32, form: Form, bytes: &[u8], codes: Range<usize>) {
+        let start = self.lowers.len();
+        self.lowers.extend_from_slice(bytes);
+        self.groups.push(Group { chunk, rows, form, lower: start..self.lowers.len(), codes });
     }
 
     /// Writes the key's posting.
-    pub(super) fn write(&mut self, writer: &mut SegmentWriter) -> Result<RowsRef, SegmentError> {
-        if let ([(row, codes)], []) = (self.singles.as_slice(), self.groups.as_slice()) {
-            if !self.has_slots {
-                return Ok(RowsRef::One { row: *row, slot: 0 });
-            }
-            if let [slot @ 0..0x80] = self.codes[codes.clone()] {
-                return Ok(RowsRef::One { row: *row, slot: u32::from(slot) });
-            }
-            if let (true, Some(slot)) = (self.is_constant, self.constant) {
-                return Ok(RowsRef::One { row: *row, slot });
-            }
-        }
+    pub(super) fn write(&mut self, segments: &[&SegmentReader], writer: &mut SegmentWriter) -> Result<RowsRef, SegmentError> {
+        let constant = if self.is_constant { self.constant } else { None };
         if self.singles.is_empty() && self.groups.is_empty() {
             return Ok(RowsRef::None);
         }
-        self.singles.sort_unstable_by_key(|(row, _)| *row);
-        if self.singles.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+        if let ([single], [], Some(slot)) = (self.singles.as_slice(), self.groups.as_slice(), constant) {
+            return Ok(RowsRef::One { row: single.row, slot });
+        }
+        self.singles.sort_unstable_by_key(|single| single.row);
+        if self.singles.windows(2).any(|pair| pair[0].row == pair[1].row) {
             return Err(SegmentError::corrupt("postings", "rows do not ascend"));
         }
+        self.slots.clear();
         if self.groups.is_empty() && PostingWriter::is_flat(self.singles.len()) {
-            self.write_flat();
-        } else {
-            self.write_grouped()?;
-        }
-        Ok(writer.put_posting(self.posting.bytes(), &self.slots))
-    }
-
-    fn write_flat(&mut self) {
-        self.posting.flat(self.singles.iter().map(|(row, _)| *row), self.singles.len() as u64);
-        let codes = self.singles.iter().map(|(_, codes)| codes.clone());
-        put_slots(&mut self.slots, self.has_slots, self.is_constant.then_some(self.constant).flatten(), &self.codes, codes);
-    }
-
-    fn write_grouped(&mut self) -> Result<(), SegmentError> {
-        for of_chunk in self.singles.chunk_by(|left, right| left.0 >> CHUNK_ROWS_BITS == right.0 >> CHUNK_ROWS_BITS) {
-            let start = self.lowers.len();
-            PostingWriter::list(of_chunk.iter().map(|(row, _)| (row & (CHUNK_ROWS_MAX as u32 - 1)) as u16), &mut self.lowers);
-            // Codes of neighbours lie in the order of their segments, not of their rows.
-            let codes_start = self.codes.len();
-            for (_, codes) in of_chunk {
-                self.codes.extend_from_within(codes.clone());
+            self.posting.flat(self.singles.iter().map(|single| single.row), self.singles.len() as u64);
+            match constant {
+                Some(slot) => SlotsView::put_constant(&mut self.slots, slot),
+                None => {
+                    SlotsView::put_flat(&mut self.slots, &[]);
+                    self.singles.iter().for_each(|single| self.slots.extend_from_slice(&self.codes[single.codes.clone()]));
+                }
             }
+        } else {
+            self.group_singles(segments)?;
+            let (lowers, codes) = (&self.lowers, &self.codes);
+            self.posting.grouped(self.groups.iter().map(|group| (group.chunk, group.rows, group.form, &lowers[group.lower.clone()])));
+            match constant {
+                Some(slot) => SlotsView::put_constant(&mut self.slots, slot),
+                None => SlotsView::put_chunks(&mut self.slots, self.groups.iter().map(|group| &codes[group.codes.clone()])),
+            }
+        }
+        Ok(writer.put_posting(self.posting.bytes(), if self.has_slots { &self.slots } else { &[] }))
+    }
+
+    /// Makes a group of the single rows of each chunk, and sorts the groups.
+    fn group_singles(&mut self, segments: &[&SegmentReader]) -> Result<(), SegmentError> {
+        let mut in_cells = Vec::new();
+        for of_chunk in self.singles.chunk_by(|left, right| left.row >> CHUNK_ROWS_BITS == right.row >> CHUNK_ROWS_BITS) {
+            let first = &of_chunk[0];
+            self.offsets.clear();
+            self.offsets.extend(of_chunk.iter().map(|single| (single.row & (CHUNK_ROWS_MAX as u32 - 1)) as u16));
+            let start = self.lowers.len();
+            PostingWriter::list(self.offsets.iter().copied(), &mut self.lowers);
+            in_cells.clear();
+            if self.has_slots {
+                // A chunk comes from one segment, and keeps its cells.
+                let layout = &segments[first.segment].layout;
+                let cells = layout.cells.patterns(first.chunk_there).len();
+                self.cell_rows.fill(&self.offsets, layout.cell_of_offset(first.chunk_there)?, cells)?;
+                put_cell_codes(&mut in_cells, &self.cell_rows, |place| &self.codes[of_chunk[place].codes.clone()]);
+            }
+            let codes_start = self.codes.len();
+            self.codes.extend_from_slice(&in_cells);
             self.groups.push(Group {
-                chunk: of_chunk[0].0 >> CHUNK_ROWS_BITS,
+                chunk: first.row >> CHUNK_ROWS_BITS,
                 rows: of_chunk.len() as u32,
                 form: Form::List,
                 lower: start..self.lowers.len(),
@@ -153,28 +202,6 @@ impl MergedRows {
         if self.groups.windows(2).any(|pair| pair[0].chunk == pair[1].chunk) {
             return Err(SegmentError::corrupt("postings", "chunks do not ascend"));
         }
-        let lowers = &self.lowers;
-        self.posting.grouped(self.groups.iter().map(|group| (group.chunk, group.rows, group.form, &lowers[group.lower.clone()])));
-        let codes = self.groups.iter().map(|group| group.codes.clone());
-        put_slots(&mut self.slots, self.has_slots, self.is_constant.then_some(self.constant).flatten(), &self.codes, codes);
         Ok(())
-    }
-}
-
-/// The slots entry of a posting: empty for what has no slots.
-fn put_slots<I>(out: &mut Vec<u8>, has_slots: bool, constant: Option<u32>, codes: &[u8], order: I)
-where
-    I: Iterator<Item = Range<usize>>,
-{
-    out.clear();
-    if !has_slots {
-        return;
-    }
-    match constant {
-        Some(slot) => SlotsView::put_constant(out, slot),
-        None => {
-            SlotsView::put_listed(out, &[]);
-            order.for_each(|range| out.extend_from_slice(&codes[range]));
-        }
     }
 }

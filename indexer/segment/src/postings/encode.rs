@@ -20,14 +20,14 @@ pub(crate) struct PostingEncoder {
 }
 
 impl PostingEncoder {
-    /// Writes the posting of `rows` (ascending, distinct) to `out`.
-    pub(crate) fn encode(&mut self, rows: &[u32], layout: &Layout, out: &mut Vec<u8>) -> Result<(), SegmentError> {
+    /// Writes the posting of `rows` (ascending, distinct) to `out`; whether it is flat.
+    pub(crate) fn encode(&mut self, rows: &[u32], layout: &Layout, out: &mut Vec<u8>) -> Result<bool, SegmentError> {
         if rows.len() < GROUPED_ROWS {
             self.flat.clear();
             encode_flat(rows, &mut self.flat);
             if rows.len() < FLAT_ROWS {
                 out.extend_from_slice(&self.flat);
-                return Ok(());
+                return Ok(true);
             }
         }
         self.directory.clear();
@@ -45,13 +45,13 @@ impl PostingEncoder {
         // A directory costs a look at each chunk: where it saves nothing, flat is quicker too.
         if rows.len() < GROUPED_ROWS && self.flat.len() <= self.directory.len() + self.lowers.len() + 4 {
             out.extend_from_slice(&self.flat);
-        } else {
-            put_head(out, rows.len() as u64, true);
-            put_varint(out, groups);
-            out.extend_from_slice(&self.directory);
-            out.extend_from_slice(&self.lowers);
+            return Ok(true);
         }
-        Ok(())
+        put_head(out, rows.len() as u64, true);
+        put_varint(out, groups);
+        out.extend_from_slice(&self.directory);
+        out.extend_from_slice(&self.lowers);
+        Ok(false)
     }
 
     /// Writes one chunk's rows to `self.best` in the smallest form.

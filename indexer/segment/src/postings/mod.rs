@@ -5,14 +5,16 @@
 //! field, or a token, that all rows of a pattern share costs a bit for the pattern. Slots lie in a stream of their own, as only phrases and scores
 //! read them.
 
-mod counts;
+mod cell_rows;
 mod encode;
 mod slots;
+mod token;
 mod view;
 
-pub(crate) use counts::SlotCounts;
+pub(crate) use cell_rows::CellRows;
 pub(crate) use encode::{PostingEncoder, PostingWriter};
-pub(crate) use slots::{SlotsView, put_slot_codes};
+pub(crate) use slots::{SlotsView, put_cell_codes, put_code, skip_code};
+pub(crate) use token::{TokenChunk, TokenRows};
 pub(crate) use view::{GroupRef, PostingView};
 
 /// Postings with fewer rows are always flat: a directory would be most of them.

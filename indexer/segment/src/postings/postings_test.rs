@@ -1,5 +1,7 @@
+use super::slots::CellSlots;
 use super::*;
 use crate::layout::{BURNED, Cells, ChunkSummary, ChunkTable, Forward, Layout};
+use crate::wire::Cursor;
 use proptest::prelude::*;
 use siltstone_core::ChunkId;
 use siltstone_core::bitmap::RowSet;
@@ -81,40 +83,50 @@ proptest! {
         let set = posting.row_set(&layout).expect("our own bytes");
         prop_assert_eq!(&set, &RowSet::from_sorted(rows.iter().map(|row| u64::from(*row))).expect("ascending"));
         let mut given = Vec::new();
-        match posting.flat() {
-            Some(flat) => given = flat.collect::<Result<_, _>>().expect("our own bytes"),
-            None => {
-                for group in posting.groups().expect("our own bytes") {
-                    let before = given.len();
-                    group.for_each(&layout, |offset| given.push(group.chunk << 11 | u32::from(offset))).expect("our own bytes");
-                    prop_assert_eq!(given.len() - before, group.rows as usize);
-                    prop_assert_eq!(group.block(&layout).expect("our own bytes").count(), group.rows);
-                }
-            }
+        given.extend(posting.flat().map(|row| row.expect("our own bytes")));
+        for group in posting.groups().expect("our own bytes") {
+            let before = given.len();
+            group.for_each(&layout, |offset| given.push(group.chunk << 11 | u32::from(offset))).expect("our own bytes");
+            prop_assert_eq!(given.len() - before, group.rows as usize);
+            prop_assert_eq!(group.block(&layout).expect("our own bytes").count(), group.rows);
         }
         prop_assert_eq!(given, rows);
     }
 
     #[test]
-    fn slots_come_back_row_by_row(rows in proptest::collection::vec(proptest::collection::vec(0_u32..200, 1..5), 1..40), many in 0_usize..300) {
-        let mut rows = rows;
-        rows.push(vec![3; many + 1]);
+    fn slots_of_cells_come_back(
+        cells in proptest::collection::vec(0_u16..4, 1..60),
+        slots in proptest::collection::vec(proptest::collection::vec(0_u32..200, 1..5), 4..8),
+        odd in proptest::collection::vec(any::<bool>(), 60),
+        many in 0_usize..300,
+    ) {
+        // Rows of a cell mostly have the slots of their cell; one may have very many.
+        let mut of_row: Vec<Vec<u32>> = cells.iter().zip(&odd).map(|(cell, odd)| slots[if *odd { slots.len() - 1 } else { usize::from(*cell) }].clone()).collect();
+        of_row[0] = vec![3; many + 1];
         let mut codes = Vec::new();
-        rows.iter().for_each(|slots| put_slot_codes(&mut codes, slots));
-        let mut entry = Vec::new();
-        SlotsView::put_listed(&mut entry, &codes);
-        let mut view = SlotsView::open(&entry).expect("our own bytes");
-        let mut counts = view.clone();
-        let mut slots = Vec::new();
-        for wanted in &rows {
-            view.next(&mut slots).expect("our own bytes");
-            prop_assert_eq!(&slots, wanted);
-            prop_assert_eq!(counts.next_count().expect("our own bytes"), wanted.len() as u32);
+        let mut bounds = vec![0];
+        for slots in &of_row {
+            put_code(&mut codes, slots);
+            bounds.push(codes.len());
         }
-        let mut copied = Vec::new();
-        let mut all = SlotsView::open(&entry).expect("our own bytes");
-        all.take_codes(rows.len() as u32, &mut copied).expect("our own bytes");
-        prop_assert_eq!(copied, codes);
+        let offsets: Vec<u16> = (0..cells.len() as u16).collect();
+        let mut rows = CellRows::default();
+        rows.fill(&offsets, &cells, 4).expect("cells that exist");
+        let mut bytes = Vec::new();
+        put_cell_codes(&mut bytes, &rows, |place| &codes[bounds[place]..bounds[place + 1]]);
+        let mut read = CellSlots::default();
+        read.clear(4);
+        read.read(&bytes, &rows).expect("our own bytes");
+        for cell in 0..4 {
+            for (place, offset) in rows.of(cell).iter().enumerate() {
+                prop_assert_eq!(read.of(cell, place), of_row[usize::from(*offset)].as_slice());
+            }
+        }
+        let mut cursor = Cursor::new("slots", &codes);
+        for _ in &of_row {
+            skip_code(&mut cursor).expect("our own bytes");
+        }
+        prop_assert!(cursor.is_empty());
     }
 }
 

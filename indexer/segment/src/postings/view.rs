@@ -45,9 +45,19 @@ impl<'a> PostingView<'a> {
         self.rows
     }
 
-    /// The rows of a flat posting, as numbers; `None` when it goes chunk by chunk.
-    pub(crate) fn flat(&self) -> Option<FlatRows<'a>> {
-        self.groups.is_none().then(|| FlatRows { left: self.rows, next: 0, cursor: self.cursor.clone() })
+    /// How many chunks a posting has that goes chunk by chunk.
+    pub(crate) const fn group_count(&self) -> Option<usize> {
+        self.groups
+    }
+
+    /// Whether it does not go chunk by chunk.
+    pub(crate) const fn is_flat(&self) -> bool {
+        self.groups.is_none()
+    }
+
+    /// The rows of a flat posting, as numbers; none of one that goes chunk by chunk.
+    pub(crate) fn flat(&self) -> FlatRows<'a> {
+        FlatRows { left: if self.is_flat() { self.rows } else { 0 }, next: 0, cursor: self.cursor.clone() }
     }
 
     /// The chunks of a posting that goes chunk by chunk; empty for a flat one.
@@ -74,8 +84,8 @@ impl<'a> PostingView<'a> {
     /// All rows as a set.
     pub(crate) fn row_set(&self, layout: &Layout) -> Result<RowSet, SegmentError> {
         let mut set = RowSetBuilder::new();
-        if let Some(flat) = self.flat() {
-            for row in flat {
+        if self.is_flat() {
+            for row in self.flat() {
                 let row = row?;
                 if (row & (CHUNK_ROWS_MAX as u32 - 1)) as usize >= layout.chunks.span(row >> CHUNK_ROWS_BITS) {
                     return Err(corrupt("a row does not exist"));

@@ -146,10 +146,8 @@ impl Evaluator<'_> {
                 RowsRef::One { row, .. } => insert(row)?,
                 RowsRef::Many { at, bytes, .. } => {
                     let posting = self.reader.posting(at, bytes)?;
-                    match posting.flat() {
-                        Some(mut rows) => rows.try_for_each(|row| insert(row?))?,
-                        None => grouped.extend(posting.groups()?),
-                    }
+                    posting.flat().try_for_each(|row| insert(row?))?;
+                    grouped.extend(posting.groups()?);
                 }
             }
         }

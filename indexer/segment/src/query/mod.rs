@@ -1,5 +1,6 @@
 //! Answers expressions on a segment: plan (look the keys up, order by cardinality), then evaluate (patterns first, rows only where needed).
 
+mod alignment;
 mod chunk_rows;
 mod eval;
 mod field;
@@ -9,6 +10,7 @@ mod pattern_set;
 mod patterns;
 mod phrase;
 mod plan;
+mod ranker;
 mod time;
 mod top_k;
 

@@ -48,6 +48,11 @@ impl PatternSet {
         if count * LIST_SHARE <= universe { Self { universe, form: Form::List(set.iter().collect()) } } else { set }
     }
 
+    /// How many patterns the segment has.
+    pub(crate) const fn universe(&self) -> usize {
+        self.universe
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         // Bits are never empty: they are turned into a list first.
         match &self.form {

@@ -4,6 +4,7 @@ use crate::dictionary::{Dictionary, KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
 use crate::irregular::IrregularRows;
 use crate::layout::{Cells, ChunkTable, Forward, Layout};
+use crate::pattern_tokens::PatternTokens;
 use crate::patterns::PatternTable;
 use crate::postings::{PostingView, SlotsView};
 use crate::wire::{BlockKind, Cursor, Envelope, Pages};
@@ -25,6 +26,7 @@ pub struct SegmentReader {
     block_bytes: Vec<(&'static str, usize)>,
     pub(crate) layout: Layout,
     pub(crate) patterns: PatternTable,
+    pub(crate) pattern_tokens: PatternTokens,
     /// Per pattern: how many rows it has.
     pub(crate) pattern_rows: Vec<u32>,
     pub(crate) irregular: IrregularRows,
@@ -61,6 +63,7 @@ impl SegmentReader {
             length,
             bytes: bytes.len(),
             block_bytes: BlockKind::ALL.iter().map(|kind| (kind.name(), block(*kind).len())).collect(),
+            pattern_tokens: PatternTokens::new(patterns.len()),
             pattern_rows: cells.pattern_rows(patterns.len()),
             layout: Layout { chunks, cells, forward },
             patterns,
@@ -124,7 +127,7 @@ impl SegmentReader {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let pages = self.words.heap_bytes() + self.postings.heap_bytes() + self.slots.heap_bytes();
-        self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes()
+        self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes() + self.pattern_tokens.heap_bytes()
     }
 
     /// The posting of a key that has many rows.
@@ -142,8 +145,8 @@ impl SegmentReader {
     }
 
     /// The slots of a token that has many rows.
-    pub(crate) fn slots(&self, at: u64, bytes: u64) -> Result<SlotsView<'_>, SegmentError> {
-        SlotsView::open(self.slots.entry(at, bytes)?)
+    pub(crate) fn slots(&self, posting: &PostingView<'_>, at: u64, bytes: u64) -> Result<SlotsView<'_>, SegmentError> {
+        SlotsView::open(self.slots.entry(at, bytes)?, posting.group_count())
     }
 
     /// The patterns that have a word, with how often.
