@@ -86,6 +86,8 @@ const fn gcd(mut left: u64, mut right: u64) -> u64 {
 pub(crate) struct PatternTable {
     /// Where each pattern's bytes begin; the last element is the end.
     starts: Vec<u64>,
+    /// In a column of their own, as scores look at little else.
+    tokens: Vec<u32>,
     metas: Vec<PatternMeta>,
     bytes: Pages,
 }
@@ -129,7 +131,7 @@ impl PatternTable {
             meta.foreign_hash = Some(PatternHash(u128::from_le_bytes(hash)));
         }
         cursor.finish()?;
-        Ok(Self { starts, metas, bytes: Pages::open(BLOCK, bytes)? })
+        Ok(Self { starts, tokens: metas.iter().map(|meta| meta.tokens).collect(), metas, bytes: Pages::open(BLOCK, bytes)? })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -138,6 +140,11 @@ impl PatternTable {
 
     pub(crate) fn meta(&self, pattern: u32) -> &PatternMeta {
         &self.metas[pattern as usize]
+    }
+
+    /// Words and slots of a pattern.
+    pub(crate) fn tokens(&self, pattern: u32) -> u32 {
+        self.tokens[pattern as usize]
     }
 
     pub(crate) fn bytes(&self, pattern: u32) -> Result<&[u8], SegmentError> {

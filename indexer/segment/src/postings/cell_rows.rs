@@ -52,7 +52,15 @@ impl CellRows {
 
     /// The offsets of a cell's rows.
     pub(crate) fn of(&self, cell: usize) -> &[u16] {
-        &self.offsets[self.starts[cell] as usize..self.starts[cell + 1] as usize]
+        match self.starts.get(cell..cell + 2) {
+            Some(bounds) => &self.offsets[bounds[0] as usize..bounds[1] as usize],
+            None => &[],
+        }
+    }
+
+    /// Drops all rows.
+    pub(crate) fn clear(&mut self) {
+        self.starts.clear();
     }
 
     /// The places of all rows, cell by cell.

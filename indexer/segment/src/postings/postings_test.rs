@@ -80,7 +80,7 @@ proptest! {
         PostingEncoder::default().encode(&rows, &layout, &mut bytes).expect("rows that exist");
         let posting = PostingView::open(&bytes).expect("our own bytes");
         prop_assert_eq!(posting.len(), rows.len() as u64);
-        let set = posting.row_set(&layout).expect("our own bytes");
+        let set = posting.row_set(&layout, |_| true).expect("our own bytes");
         prop_assert_eq!(&set, &RowSet::from_sorted(rows.iter().map(|row| u64::from(*row))).expect("ascending"));
         let mut given = Vec::new();
         given.extend(posting.flat().map(|row| row.expect("our own bytes")));

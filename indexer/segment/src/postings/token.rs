@@ -81,6 +81,13 @@ impl<'a> TokenRows<'a> {
         self.flat.is_empty() && self.groups.is_empty()
     }
 
+    /// Whether a chunk has rows.
+    pub(crate) fn has_chunk(&self, chunk: u32) -> bool {
+        let first = self.flat.partition_point(|(row, _)| row >> CHUNK_ROWS_BITS < chunk);
+        self.flat.get(first).is_some_and(|(row, _)| row >> CHUNK_ROWS_BITS == chunk)
+            || self.groups.binary_search_by_key(&chunk, |(group, _)| group.chunk).is_ok()
+    }
+
     /// The chunks that have rows, ascending.
     pub(crate) fn chunks(&self) -> Vec<u32> {
         let mut chunks: Vec<u32> = self.groups.iter().map(|(group, _)| group.chunk).collect();
@@ -93,10 +100,10 @@ impl<'a> TokenRows<'a> {
     pub(crate) fn read(&self, chunk: u32, layout: &Layout, out: &mut TokenChunk) -> Result<(), SegmentError> {
         let cells = layout.cells.patterns(chunk).len();
         out.given.clear();
-        out.slots.clear(cells);
         let first = self.flat.partition_point(|(row, _)| row >> CHUNK_ROWS_BITS < chunk);
         let flat = &self.flat[first..first + self.flat[first..].partition_point(|(row, _)| row >> CHUNK_ROWS_BITS == chunk)];
         if !flat.is_empty() {
+            out.slots.clear(cells);
             out.given.extend(flat.iter().map(|(row, _)| (row & (CHUNK_ROWS_MAX as u32 - 1)) as u16));
             out.rows.fill(&out.given, layout.cell_of_offset(chunk)?, cells)?;
             out.codes.clear();
@@ -114,8 +121,10 @@ impl<'a> TokenRows<'a> {
             return Ok(());
         }
         let Ok(place) = self.groups.binary_search_by_key(&chunk, |(group, _)| group.chunk) else {
-            return out.rows.fill(&[], &[], cells);
+            out.rows.clear();
+            return Ok(());
         };
+        out.slots.clear(cells);
         let (group, slots) = &self.groups[place];
         group.for_each(layout, |offset| out.given.push(offset))?;
         out.rows.fill(&out.given, layout.cell_of_offset(chunk)?, cells)?;
@@ -166,8 +175,10 @@ impl TokenChunk {
     /// The most often that one of a cell's rows has the token; 0 if the cell has no rows.
     pub(crate) fn count_max(&self, cell: usize) -> u32 {
         let rows = self.rows.of(cell).len();
+        if rows == 0 {
+            return 0;
+        }
         match self.slots.same(cell) {
-            _ if rows == 0 => 0,
             Some(slots) => slots.len() as u32,
             None => (0..rows).map(|place| self.slots.of(cell, place).len() as u32).max().unwrap_or(0),
         }

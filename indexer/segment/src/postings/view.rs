@@ -81,8 +81,11 @@ impl<'a> PostingView<'a> {
         groups.into_iter().map(|(group, bytes)| Ok(GroupRef { bytes: cursor.take(bytes)?, ..group })).collect()
     }
 
-    /// All rows as a set.
-    pub(crate) fn row_set(&self, layout: &Layout) -> Result<RowSet, SegmentError> {
+    /// All rows as a set. Of a posting that goes chunk by chunk, chunks that `is_wanted` does not take are left out.
+    pub(crate) fn row_set<F>(&self, layout: &Layout, is_wanted: F) -> Result<RowSet, SegmentError>
+    where
+        F: Fn(u32) -> bool,
+    {
         let mut set = RowSetBuilder::new();
         if self.is_flat() {
             for row in self.flat() {
@@ -94,7 +97,7 @@ impl<'a> PostingView<'a> {
             }
             return Ok(set.finish());
         }
-        for group in self.groups()? {
+        for group in self.groups()?.iter().filter(|group| is_wanted(group.chunk)) {
             match group.form {
                 Form::List | Form::Runs => {
                     group.for_each_run(layout, |run| set.push_run(group.chunk, run).map_err(|_| corrupt("rows do not ascend")))?

@@ -109,9 +109,9 @@ impl<'a> Alignments<'a> {
             }
         }
         if !starts.is_empty() {
-            let mut is_word = vec![false; tokens.len()];
-            self.verify(reader.patterns.bytes(pattern)?, &starts, &mut is_word);
-            starts.retain(|start| is_word[*start]);
+            let mut is_place = vec![false; tokens.len()];
+            self.verify(reader.patterns.bytes(pattern)?, &starts, &mut is_place);
+            starts.retain(|start| is_place[*start]);
         }
         let mut starts = starts.split_off(self.skip.min(starts.len()));
         if starts.len() > PASS_ALIGNMENTS {
@@ -144,6 +144,9 @@ impl<'a> Alignments<'a> {
     fn verify(&mut self, pattern: &[u8], starts: &[usize], is_place: &mut [bool]) {
         starts.iter().for_each(|start| is_place[*start] = true);
         let words = self.words;
+        if self.hashes.iter().all(|wanted| matches!(wanted, Wanted::Slot)) {
+            return;
+        }
         let mut index = 0;
         tokens_of_pattern(pattern, &mut self.scratch, |token| {
             if let PatternToken::Word(word) = token {

@@ -1,9 +1,11 @@
 //! Evaluates a plan.
 
+use super::found::Share;
 use super::plan::{Node, NodeKind};
 use super::{Evaluator, Found, PatternSet, Within};
-use crate::dictionary::{KeyEntry, RowsRef};
+use crate::dictionary::{KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
+use crate::postings::PostingView;
 use siltstone_core::bitmap::{Block, RowSet, RowSetBuilder};
 use siltstone_query::Expr;
 
@@ -44,6 +46,15 @@ impl Evaluator<'_> {
                         let other = self.eval(part, within(&found))?;
                         Ok(found.count(self.reader)? - self.count_and(&found, &other)?)
                     }
+                    NodeKind::Keys(entries) if found.rows.is_empty() => {
+                        if let [KeyEntry { words: WordsRef::None, rows: RowsRef::Many { at, bytes, .. } }] = entries.as_slice() {
+                            let posting = self.reader.posting(*at, *bytes)?;
+                            if !posting.is_flat() {
+                                return self.count_posting(&posting, &found.patterns);
+                            }
+                        }
+                        self.count_and(&found, &self.eval(last, within(&found))?)
+                    }
                     _ => self.count_and(&found, &self.eval(last, within(&found))?),
                 }
             }
@@ -66,7 +77,7 @@ impl Evaluator<'_> {
         match &node.kind {
             NodeKind::Nothing => Ok(Found::nothing(self.reader)),
             NodeKind::All => Ok(self.all()),
-            NodeKind::Keys(entries) => self.eval_keys(entries),
+            NodeKind::Keys(entries) => self.eval_keys(entries, limits),
             NodeKind::Phrase(words, entries) => self.eval_phrase(words, entries, limits),
             NodeKind::Time(range) => Ok(Found::of_rows(self.eval_time(range, limits)?, self.reader)),
             NodeKind::And(parts) => self.eval_and(parts),
@@ -108,7 +119,7 @@ impl Evaluator<'_> {
         Ok(found.unwrap_or_else(|| self.all()))
     }
 
-    fn eval_keys(&self, entries: &[KeyEntry]) -> Result<Found, SegmentError> {
+    fn eval_keys(&self, entries: &[KeyEntry], limits: Within<'_>) -> Result<Found, SegmentError> {
         let mut patterns = Vec::new();
         for entry in entries {
             patterns.extend(self.reader.word_patterns(&entry.words)?.into_iter().map(|(pattern, _)| pattern));
@@ -117,13 +128,16 @@ impl Evaluator<'_> {
             patterns.sort_unstable();
             patterns.dedup();
         }
-        let rows = if entries.len() > UNITED_KEYS_MAX { self.unite_many(entries)? } else { self.unite_few(entries)? };
+        let rows = if entries.len() > UNITED_KEYS_MAX { self.unite_many(entries)? } else { self.unite_few(entries, limits)? };
         Ok(Found { patterns: PatternSet::from_sorted(patterns, self.reader.patterns.len()), rows })
     }
 
-    fn unite_few(&self, entries: &[KeyEntry]) -> Result<RowSet, SegmentError> {
-        let mut sets =
-            entries.iter().filter(|entry| entry.rows != RowsRef::None).map(|entry| self.row_set(&entry.rows)).collect::<Result<Vec<_>, _>>()?;
+    fn unite_few(&self, entries: &[KeyEntry], limits: Within<'_>) -> Result<RowSet, SegmentError> {
+        let mut sets = entries
+            .iter()
+            .filter(|entry| entry.rows != RowsRef::None)
+            .map(|entry| self.row_set(&entry.rows, limits))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(match sets.len() {
             0 => RowSet::new(),
             1 => sets.swap_remove(0),
@@ -165,13 +179,31 @@ impl Evaluator<'_> {
         Ok(out.finish())
     }
 
-    /// The rows of a key, but for those by its words.
-    pub(super) fn row_set(&self, rows: &RowsRef) -> Result<RowSet, SegmentError> {
+    /// The rows of a key, but for those by its words. Chunks of which no row is in `limits` may be left out.
+    pub(super) fn row_set(&self, rows: &RowsRef, limits: Within<'_>) -> Result<RowSet, SegmentError> {
         match rows {
             RowsRef::None => Ok(RowSet::new()),
             RowsRef::One { row, .. } => self.reader.row_set_of_one(*row),
-            RowsRef::Many { at, bytes, .. } => self.reader.posting(*at, *bytes)?.row_set(&self.reader.layout),
+            RowsRef::Many { at, bytes, .. } => self.reader.posting(*at, *bytes)?.row_set(&self.reader.layout, |chunk| self.is_wanted(chunk, limits)),
         }
+    }
+
+    /// How many rows of a posting are of the patterns, which are all that was found so far.
+    fn count_posting(&self, posting: &PostingView<'_>, patterns: &PatternSet) -> Result<u64, SegmentError> {
+        let mut count = 0;
+        let mut is_chosen = Vec::new();
+        for group in posting.groups()? {
+            count += match super::found::choose(group.chunk, patterns, self.reader, &mut is_chosen) {
+                Share::None => 0,
+                Share::All => u64::from(group.rows),
+                Share::Some => {
+                    let chosen = self.reader.layout.rows_of_cells(group.chunk, &is_chosen)?;
+                    let rows = group.block(&self.reader.layout)?;
+                    chosen.0.iter().zip(rows.0).map(|(left, right)| u64::from((left & right).count_ones())).sum()
+                }
+            };
+        }
+        Ok(count)
     }
 }
 

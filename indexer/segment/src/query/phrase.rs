@@ -175,7 +175,7 @@ impl Evaluator<'_> {
             if candidates.is_empty() {
                 return Ok(RowSet::new());
             }
-            let with_token = Found { patterns: self.patterns_with(entry)?, rows: self.row_set(&entry.rows)? };
+            let with_token = Found { patterns: self.patterns_with(entry)?, rows: self.row_set(&entry.rows, Within::Rows(&candidates.rows))? };
             candidates = candidates.and(&with_token, self.reader)?;
         }
         let mut kept = Vec::new();

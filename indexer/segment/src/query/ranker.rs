@@ -1,7 +1,7 @@
 //! Scores rows and keeps the best.
 //!
-//! Every row that was found is pushed by just one of the four passes: irregular rows; rows that have a scoring token in their variables; other rows
-//! that were found one by one; other rows of patterns that were found whole.
+//! Every row that was found is looked at in just one of three passes: irregular rows; rows that have a scoring token in their variables or were
+//! found one by one; other rows of patterns that were found whole.
 
 use super::{Evaluator, Found};
 use crate::error::SegmentError;
@@ -74,7 +74,7 @@ impl<'a> Ranker<'a> {
     }
 
     fn length_of(&self, pattern: u32) -> u32 {
-        self.evaluator.reader.patterns.meta(pattern).tokens
+        self.evaluator.reader.patterns.tokens(pattern)
     }
 
     /// Whether a row of the chunk with this score could be among the best.
@@ -121,31 +121,36 @@ impl<'a> Ranker<'a> {
         Ok(())
     }
 
-    /// Regular rows that have a term in their variables.
-    pub(super) fn rows_with_variables(&mut self, found: &Found) -> Result<(), SegmentError> {
-        if self.terms.iter().all(|term| term.rows.is_empty()) {
+    /// Regular rows that have a term in their variables, and those that were found one by one.
+    pub(super) fn single_rows(&mut self, found: &Found) -> Result<(), SegmentError> {
+        if found.rows.is_empty() && self.terms.iter().all(|term| term.rows.is_empty()) {
             return Ok(());
         }
         let mut is_chosen = Vec::new();
         let mut hopeful = Vec::new();
         for chunk in self.evaluator.chunks_newest_first() {
-            if found.rows.offsets(chunk).is_none() && found.patterns.is_empty() {
+            let offsets = found.rows.offsets(chunk);
+            if offsets.is_none() && (found.patterns.is_empty() || !self.terms.iter().any(|term| term.rows.has_chunk(chunk))) {
                 continue;
             }
             self.load_variables(chunk)?;
-            if self.variables.rows.is_empty() {
-                continue;
+            if !self.variables.rows.is_empty() {
+                self.hopeful_cells(chunk, &mut hopeful);
+                if !hopeful.is_empty() {
+                    let mut rows = self.evaluator.block_of(found, chunk, &mut is_chosen)?.unwrap_or(Block::EMPTY);
+                    self.remove_irregular(chunk, &mut rows);
+                    let variables = std::mem::take(&mut self.variables);
+                    let result = hopeful.iter().try_for_each(|(cell, words)| self.score_cell(chunk, *cell, words, &variables.terms, &rows));
+                    self.variables = variables;
+                    result?;
+                }
             }
-            self.hopeful_cells(chunk, &mut hopeful);
-            if hopeful.is_empty() {
-                continue;
+            if let Some(offsets) = offsets {
+                let mut rows = offsets.to_block();
+                rows.0.iter_mut().zip(self.variables.rows.0).for_each(|(word, variables)| *word &= !variables);
+                self.remove_irregular(chunk, &mut rows);
+                self.score_by_words(chunk, &rows, found)?;
             }
-            let Some(mut rows) = self.evaluator.block_of(found, chunk, &mut is_chosen)? else { continue };
-            self.remove_irregular(chunk, &mut rows);
-            let variables = std::mem::take(&mut self.variables);
-            let result = hopeful.iter().try_for_each(|(cell, words)| self.score_cell(chunk, *cell, words, &variables.terms, &rows));
-            self.variables = variables;
-            result?;
         }
         Ok(())
     }
@@ -156,11 +161,11 @@ impl<'a> Ranker<'a> {
         let patterns = self.evaluator.reader.layout.cells.patterns(chunk);
         let mut bounds = Vec::new();
         for (cell, pattern) in patterns.iter().enumerate() {
-            bounds.clear();
-            bounds.extend(self.variables.terms.iter().map(|term| term.count_max(cell)));
-            if bounds.iter().all(|bound| *bound == 0) {
+            if self.variables.terms.iter().all(|term| term.rows_of(cell).is_empty()) {
                 continue;
             }
+            bounds.clear();
+            bounds.extend(self.variables.terms.iter().map(|term| term.count_max(cell)));
             self.count_words(*pattern);
             bounds.iter_mut().zip(&self.counts).for_each(|(bound, words)| *bound += words);
             if self.can_enter(chunk, self.scorer.score(&bounds, self.length_of(*pattern))) {
@@ -194,39 +199,29 @@ impl<'a> Ranker<'a> {
         Ok(())
     }
 
-    /// Regular rows that were found one by one and have no term in their variables: words alone score, so pattern by pattern within a chunk.
-    pub(super) fn other_rows(&mut self, found: &Found) -> Result<(), SegmentError> {
-        if found.rows.is_empty() {
+    /// Scores rows that have no term in their variables: words alone count, so all of a cell's score the same.
+    fn score_by_words(&mut self, chunk: u32, rows: &Block, found: &Found) -> Result<(), SegmentError> {
+        if rows.is_empty() {
             return Ok(());
         }
         let layout = &self.evaluator.reader.layout;
-        for chunk in self.evaluator.chunks_newest_first() {
-            let Some(offsets) = found.rows.offsets(chunk) else { continue };
-            let mut rows = offsets.to_block();
-            self.load_variables(chunk)?;
-            rows.0.iter_mut().zip(self.variables.rows.0).for_each(|(word, variables)| *word &= !variables);
-            self.remove_irregular(chunk, &mut rows);
-            if rows.is_empty() {
-                continue;
-            }
-            let (column, patterns) = (layout.cell_of_offset(chunk)?, layout.cells.patterns(chunk));
-            let mut score_of_cell: Vec<Option<f32>> = vec![None; patterns.len()];
-            for offset in &rows {
-                let cell = usize::from(column.get(usize::from(offset)).copied().unwrap_or(crate::layout::BURNED));
-                let pattern = *patterns.get(cell).ok_or(SegmentError::corrupt("postings", "a row does not exist"))?;
-                let score = match score_of_cell[cell] {
-                    // A whole pattern's rows have their own pass.
-                    None if found.patterns.contains(pattern) => f32::NEG_INFINITY,
-                    None => {
-                        self.count_words(pattern);
-                        self.scorer.score(&self.counts, self.length_of(pattern))
-                    }
-                    Some(score) => score,
-                };
-                score_of_cell[cell] = Some(score);
-                if score >= 0.0 && self.can_enter(chunk, score) {
-                    self.push(chunk, offset, score)?;
+        let (column, patterns) = (layout.cell_of_offset(chunk)?, layout.cells.patterns(chunk));
+        let mut score_of_cell: Vec<Option<f32>> = vec![None; patterns.len()];
+        for offset in rows {
+            let cell = usize::from(column.get(usize::from(offset)).copied().unwrap_or(crate::layout::BURNED));
+            let pattern = *patterns.get(cell).ok_or(SegmentError::corrupt("postings", "a row does not exist"))?;
+            let score = match score_of_cell[cell] {
+                // A whole pattern's rows have their own pass.
+                None if found.patterns.contains(pattern) => f32::NEG_INFINITY,
+                None => {
+                    self.count_words(pattern);
+                    self.scorer.score(&self.counts, self.length_of(pattern))
                 }
+                Some(score) => score,
+            };
+            score_of_cell[cell] = Some(score);
+            if score >= 0.0 && self.can_enter(chunk, score) {
+                self.push(chunk, offset, score)?;
             }
         }
         Ok(())
@@ -257,7 +252,7 @@ impl<'a> Ranker<'a> {
         Ok(())
     }
 
-    /// The score of each pattern that was found, by its words.
+    /// The score of each pattern that was found, by its words; not of those that cannot enter any more.
     fn scored_patterns(&mut self, found: &Found) -> Vec<(f32, u32)> {
         let mut scored = Vec::with_capacity(found.patterns.len());
         let mut next = vec![0; self.terms.len()];
@@ -269,7 +264,10 @@ impl<'a> Ranker<'a> {
                 }
                 self.counts.push(term.words.get(*next).filter(|(other, _)| *other == pattern).map_or(0, |(_, times)| *times));
             }
-            scored.push((self.scorer.score(&self.counts, self.length_of(pattern)), pattern));
+            let score = self.scorer.score(&self.counts, self.length_of(pattern));
+            if self.top.least().is_none_or(|least| score >= least.score) {
+                scored.push((score, pattern));
+            }
         }
         scored
     }

@@ -62,7 +62,8 @@ impl Evaluator<'_> {
         Ok(out.finish())
     }
 
-    fn is_wanted(&self, chunk: u32, within: Within<'_>) -> bool {
+    /// Whether a chunk may have rows in `within`.
+    pub(super) fn is_wanted(&self, chunk: u32, within: Within<'_>) -> bool {
         match within {
             Within::All => true,
             Within::Rows(rows) => rows.offsets(chunk).is_some(),

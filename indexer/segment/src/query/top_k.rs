@@ -31,8 +31,7 @@ impl Evaluator<'_> {
         }
         let mut ranker = Ranker::new(*self, statistics, looked_up, limit);
         ranker.irregular_rows(&found)?;
-        ranker.rows_with_variables(&found)?;
-        ranker.other_rows(&found)?;
+        ranker.single_rows(&found)?;
         ranker.whole_patterns(&found)?;
         Ok(ranker.into_best())
     }
