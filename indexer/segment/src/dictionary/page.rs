@@ -18,6 +18,8 @@ pub(super) struct Page {
     bytes: Box<[u8]>,
     count: usize,
     blocks: Vec<BlockStart>,
+    /// Per block: the first eight bytes of its first key, which decide most comparisons.
+    first_bytes: Vec<u64>,
     keys: Range<usize>,
     heads: Range<usize>,
     single_rows: Range<usize>,
@@ -49,7 +51,9 @@ impl Page {
         }
         let blocks = blocks(&bytes[table], count.div_ceil(BLOCK_KEYS))?;
         let slots = at..bytes.len();
-        Ok(Self { bytes, count, blocks, keys, heads, single_rows, numbers, slots })
+        let mut page = Self { bytes, count, blocks, first_bytes: Vec::new(), keys, heads, single_rows, numbers, slots };
+        page.first_bytes = (0..page.blocks()).map(|block| Ok(first_bytes(page.first_key(block)?))).collect::<Result<_, SegmentError>>()?;
+        Ok(page)
     }
 
     pub(super) fn blocks(&self) -> usize {
@@ -95,12 +99,18 @@ impl Page {
         (index < count).then(|| u32::from_le_bytes([0, 1, 2, 3].map(|plane| planes[plane * count + index])))
     }
 
+    fn first_key(&self, block: usize) -> Result<&[u8], SegmentError> {
+        Ok(shared_and_rest(&mut self.keys(block)?)?.1)
+    }
+
     /// The last block whose first key is not after `key`; 0 if there is none.
     pub(super) fn block_of(&self, key: &[u8]) -> Result<usize, SegmentError> {
-        let (mut low, mut high) = (0, self.blocks());
+        let wanted = first_bytes(key);
+        let mut low = self.first_bytes.partition_point(|first| *first < wanted).saturating_sub(1);
+        let mut high = self.first_bytes.partition_point(|first| *first <= wanted).max(low + 1);
         while high - low > 1 {
             let middle = low.midpoint(high);
-            if shared_and_rest(&mut self.keys(middle)?)?.1 <= key {
+            if self.first_key(middle)? <= key {
                 low = middle;
             } else {
                 high = middle;
@@ -135,8 +145,16 @@ impl Page {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes.len() + self.blocks.len() * size_of::<BlockStart>()
+        self.bytes.len() + self.blocks.len() * (size_of::<BlockStart>() + 8)
     }
+}
+
+/// The first eight bytes as a number of the same order; zeros stand for what is missing.
+fn first_bytes(key: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    let length = key.len().min(8);
+    word[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(word)
 }
 
 /// How many bytes the next key shares with the one before, and its rest.

@@ -83,9 +83,34 @@ impl<'a> TokenRows<'a> {
 
     /// Whether a chunk has rows.
     pub(crate) fn has_chunk(&self, chunk: u32) -> bool {
+        !self.flat_of(chunk).is_empty() || self.groups.binary_search_by_key(&chunk, |(group, _)| group.chunk).is_ok()
+    }
+
+    /// Calls `each` with the offsets of a chunk's rows and how often each has the token; false, and no call, where there are more than `few`.
+    pub(crate) fn few_of_chunk<F>(&self, chunk: u32, few: usize, mut each: F) -> Result<bool, SegmentError>
+    where
+        F: FnMut(u16, u32),
+    {
+        if self.groups.binary_search_by_key(&chunk, |(group, _)| group.chunk).is_ok() {
+            return Ok(false);
+        }
+        let flat = self.flat_of(chunk);
+        if flat.len() > few {
+            return Ok(false);
+        }
+        let mut slots = Vec::new();
+        for (row, codes) in flat {
+            slots.clear();
+            take_code(&mut Cursor::new("slots", &self.flat_codes[*codes as usize..]), &mut slots)?;
+            each((row & (CHUNK_ROWS_MAX as u32 - 1)) as u16, slots.len() as u32);
+        }
+        Ok(true)
+    }
+
+    /// The rows of a chunk that do not come by chunk.
+    fn flat_of(&self, chunk: u32) -> &[(u32, u32)] {
         let first = self.flat.partition_point(|(row, _)| row >> CHUNK_ROWS_BITS < chunk);
-        self.flat.get(first).is_some_and(|(row, _)| row >> CHUNK_ROWS_BITS == chunk)
-            || self.groups.binary_search_by_key(&chunk, |(group, _)| group.chunk).is_ok()
+        &self.flat[first..first + self.flat[first..].partition_point(|(row, _)| row >> CHUNK_ROWS_BITS == chunk)]
     }
 
     /// The chunks that have rows, ascending.
@@ -100,8 +125,7 @@ impl<'a> TokenRows<'a> {
     pub(crate) fn read(&self, chunk: u32, layout: &Layout, out: &mut TokenChunk) -> Result<(), SegmentError> {
         let cells = layout.cells.patterns(chunk).len();
         out.given.clear();
-        let first = self.flat.partition_point(|(row, _)| row >> CHUNK_ROWS_BITS < chunk);
-        let flat = &self.flat[first..first + self.flat[first..].partition_point(|(row, _)| row >> CHUNK_ROWS_BITS == chunk)];
+        let flat = self.flat_of(chunk);
         if !flat.is_empty() {
             out.slots.clear(cells);
             out.given.extend(flat.iter().map(|(row, _)| (row & (CHUNK_ROWS_MAX as u32 - 1)) as u16));

@@ -35,14 +35,6 @@ impl Evaluator<'_> {
         Ok(counts.zip(is_chosen).filter(|(_, is_chosen)| **is_chosen).map(|(count, _)| u64::from(*count)).sum())
     }
 
-    /// Chunk ordinals, those with the latest rows first.
-    pub(crate) fn chunks_newest_first(&self) -> Vec<u32> {
-        let chunks = self.reader.chunks();
-        let mut order: Vec<u32> = (0..chunks.len() as u32).collect();
-        order.sort_by_key(|ordinal| std::cmp::Reverse(chunks[*ordinal as usize].last_ns));
-        order
-    }
-
     /// The time of the row at `offset`, of the times of its chunk.
     pub(crate) fn time_of(&self, chunk: u32, offset: u16, times: &[i64]) -> Result<i64, SegmentError> {
         let rank = self.reader.layout.chunks.rank_of_offset(chunk, offset);

@@ -1,12 +1,13 @@
 //! Evaluates a plan.
 
-use super::found::Share;
+use super::found::{LOOKUP_ROWS_MAX, Share};
 use super::plan::{Node, NodeKind};
 use super::{Evaluator, Found, PatternSet, Within};
 use crate::dictionary::{KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
+use crate::layout::BURNED;
 use crate::postings::PostingView;
-use siltstone_core::bitmap::{Block, RowSet, RowSetBuilder};
+use siltstone_core::bitmap::{Block, RowSet, RowSetBuilder, kernels};
 use siltstone_query::Expr;
 
 /// A union of more keys than this goes through one block of bits a chunk.
@@ -46,17 +47,25 @@ impl Evaluator<'_> {
                         let other = self.eval(part, within(&found))?;
                         Ok(found.count(self.reader)? - self.count_and(&found, &other)?)
                     }
-                    NodeKind::Keys(entries) if found.rows.is_empty() => {
-                        if let [KeyEntry { words: WordsRef::None, rows: RowsRef::Many { at, bytes, .. } }] = entries.as_slice() {
-                            let posting = self.reader.posting(*at, *bytes)?;
-                            if !posting.is_flat() {
-                                return self.count_posting(&posting, &found.patterns);
+                    _ => match self.long_posting(last)? {
+                        Some(posting) if found.rows.is_empty() => self.count_posting(&posting, &found.patterns),
+                        _ => self.count_and(&found, &self.eval(last, within(&found))?),
+                    },
+                }
+            }
+            NodeKind::Or(parts) => {
+                // A long posting and whole patterns: what both have is counted without a set of rows.
+                if let [one, other] = parts.as_slice() {
+                    for (one, other) in [(one, other), (other, one)] {
+                        if let (Some(posting), None) = (self.long_posting(one)?, self.long_posting(other)?) {
+                            let found = self.eval(other, Within::All)?;
+                            if found.rows.is_empty() {
+                                return Ok(found.count(self.reader)? + posting.len() - self.count_posting(&posting, &found.patterns)?);
                             }
                         }
-                        self.count_and(&found, &self.eval(last, within(&found))?)
                     }
-                    _ => self.count_and(&found, &self.eval(last, within(&found))?),
                 }
+                self.eval(node, Within::All)?.count(self.reader)
             }
             _ => self.eval(node, Within::All)?.count(self.reader),
         }
@@ -188,6 +197,13 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The posting of a part that has that alone, if it goes chunk by chunk.
+    fn long_posting(&self, node: &Node<'_>) -> Result<Option<PostingView<'_>>, SegmentError> {
+        let NodeKind::Keys(entries) = &node.kind else { return Ok(None) };
+        let [KeyEntry { words: WordsRef::None, rows: RowsRef::Many { at, bytes, .. } }] = entries.as_slice() else { return Ok(None) };
+        Ok(Some(self.reader.posting(*at, *bytes)?).filter(|posting| !posting.is_flat()))
+    }
+
     /// How many rows of a posting are of the patterns, which are all that was found so far.
     fn count_posting(&self, posting: &PostingView<'_>, patterns: &PatternSet) -> Result<u64, SegmentError> {
         let mut count = 0;
@@ -196,10 +212,19 @@ impl Evaluator<'_> {
             count += match super::found::choose(group.chunk, patterns, self.reader, &mut is_chosen) {
                 Share::None => 0,
                 Share::All => u64::from(group.rows),
+                Share::Some if group.rows <= LOOKUP_ROWS_MAX => {
+                    let column = self.reader.layout.cell_of_offset(group.chunk)?;
+                    let mut chosen = 0;
+                    group.for_each(&self.reader.layout, |offset| {
+                        let cell = column.get(usize::from(offset)).copied().unwrap_or(BURNED);
+                        chosen += u64::from(is_chosen.get(usize::from(cell)).copied().unwrap_or(false));
+                    })?;
+                    chosen
+                }
                 Share::Some => {
                     let chosen = self.reader.layout.rows_of_cells(group.chunk, &is_chosen)?;
                     let rows = group.block(&self.reader.layout)?;
-                    chosen.0.iter().zip(rows.0).map(|(left, right)| u64::from((left & right).count_ones())).sum()
+                    u64::from(kernels::active().and_count(&chosen, &rows))
                 }
             };
         }

@@ -6,7 +6,7 @@
 use super::PatternSet;
 use crate::error::SegmentError;
 use crate::reader::SegmentReader;
-use siltstone_core::bitmap::{Block, Offsets, RowSet, RowSetBuilder};
+use siltstone_core::bitmap::{Offsets, RowSet, RowSetBuilder, kernels};
 
 /// The rows of `patterns` and the rows of `rows` (which may meet).
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Share {
 
 /// Below this many rows of a chunk each is looked up; from it on, the cells' rows are made as bits. A look-up takes some 2 ns, the bits of a
 /// whole chunk some 1,000.
-const LOOKUP_ROWS_MAX: u32 = 300;
+pub(super) const LOOKUP_ROWS_MAX: u32 = 300;
 
 impl Found {
     pub(crate) fn nothing(reader: &SegmentReader) -> Self {
@@ -231,6 +231,5 @@ fn count_common_in_chunk(chunk: u32, offsets: Offsets<'_>, is_chosen: &[bool], r
         return Ok(count);
     }
     let block = reader.layout.rows_of_cells(chunk, is_chosen)?;
-    let rows: Block = offsets.to_block();
-    Ok(block.0.iter().zip(rows.0).map(|(left, right)| u64::from((left & right).count_ones())).sum())
+    Ok(u64::from(kernels::active().and_count(&block, &offsets.to_block())))
 }

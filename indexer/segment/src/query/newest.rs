@@ -15,7 +15,7 @@ impl Evaluator<'_> {
         if found.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
-        for ordinal in self.chunks_newest_first() {
+        for ordinal in self.reader.newest_first().iter().copied() {
             let chunk = self.reader.chunks()[ordinal as usize];
             if top.least().is_some_and(|least: &Position| chunk.last_ns < least.timestamp_ns) {
                 // Every chunk after this one is as old or older.

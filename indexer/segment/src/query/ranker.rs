@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// Patterns that are sorted by score before the others are.
 const SORTED_PATTERNS: usize = 128;
 
+/// Rows of a chunk that are scored one by one, without their order by cell.
+const FEW_ROWS: u32 = 16;
+
 /// A scoring term on a segment.
 pub(super) struct Term<'a> {
     /// The patterns that have it as a word, with how often.
@@ -128,9 +131,12 @@ impl<'a> Ranker<'a> {
         }
         let mut is_chosen = Vec::new();
         let mut hopeful = Vec::new();
-        for chunk in self.evaluator.chunks_newest_first() {
+        for chunk in self.evaluator.reader.newest_first().iter().copied() {
             let offsets = found.rows.offsets(chunk);
             if offsets.is_none() && (found.patterns.is_empty() || !self.terms.iter().any(|term| term.rows.has_chunk(chunk))) {
+                continue;
+            }
+            if offsets.is_none_or(|offsets| offsets.count() <= FEW_ROWS) && self.score_few(chunk, found)? {
                 continue;
             }
             self.load_variables(chunk)?;
@@ -153,6 +159,40 @@ impl<'a> Ranker<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Scores a chunk's rows one by one, where they are so few that sorting them by cell would take longer; whether it did.
+    fn score_few(&mut self, chunk: u32, found: &Found) -> Result<bool, SegmentError> {
+        let mut rows: Vec<(u16, usize, u32)> = Vec::new();
+        for (number, term) in self.terms.iter().enumerate() {
+            if !term.rows.few_of_chunk(chunk, FEW_ROWS as usize, |offset, times| rows.push((offset, number, times)))? {
+                return Ok(false);
+            }
+        }
+        if let Some(offsets) = found.rows.offsets(chunk) {
+            // Rows without a term in their variables count too; the number of a term that is none stands for that.
+            rows.extend(offsets.iter().map(|offset| (offset, usize::MAX, 0)));
+        }
+        rows.sort_unstable();
+        let reader = self.evaluator.reader;
+        for of_row in rows.chunk_by(|left, right| left.0 == right.0) {
+            let offset = of_row[0].0;
+            let pattern = reader.layout.pattern_of(chunk, offset)?;
+            let has_variables = of_row[0].1 != usize::MAX;
+            let in_pattern = found.patterns.contains(pattern);
+            // A whole pattern's rows without variables have their own pass.
+            let is_found = if in_pattern { has_variables } else { of_row[of_row.len() - 1].1 == usize::MAX };
+            if !is_found || reader.irregular.contains(chunk << CHUNK_ROWS_BITS | u32::from(offset)) {
+                continue;
+            }
+            self.count_words(pattern);
+            of_row.iter().filter(|(_, number, _)| *number != usize::MAX).for_each(|(_, number, times)| self.counts[*number] += times);
+            let score = self.scorer.score(&self.counts, self.length_of(pattern));
+            if self.can_enter(chunk, score) {
+                self.push(chunk, offset, score)?;
+            }
+        }
+        Ok(true)
     }
 
     /// The cells of the chunk at hand that have rows which could be among the best, each with how often its pattern has each term as a word.
@@ -280,11 +320,21 @@ impl<'a> Ranker<'a> {
         let mut places: Vec<(u32, u16)> = patterns.iter().flat_map(|(_, pattern)| cells.of_pattern(*pattern)).copied().collect();
         let chunks = reader.chunks();
         places.sort_unstable_by_key(|(chunk, _)| (Reverse(chunks[*chunk as usize].last_ns), *chunk));
-        for (chunk, cell) in places {
+        let mut is_chosen = Vec::new();
+        for of_chunk in places.chunk_by(|left, right| left.0 == right.0) {
+            let chunk = of_chunk[0].0;
             if !self.can_enter(chunk, score) {
                 break;
             }
-            let mut rows = reader.layout.rows_of_cell(chunk, cell)?;
+            let mut rows = match of_chunk {
+                [(_, cell)] => reader.layout.rows_of_cell(chunk, *cell)?,
+                _ => {
+                    is_chosen.clear();
+                    is_chosen.resize(cells.patterns(chunk).len(), false);
+                    of_chunk.iter().for_each(|(_, cell)| is_chosen[usize::from(*cell)] = true);
+                    reader.layout.rows_of_cells(chunk, &is_chosen)?
+                }
+            };
             self.load_variables(chunk)?;
             rows.0.iter_mut().zip(self.variables.rows.0).for_each(|(word, variables)| *word &= !variables);
             self.remove_irregular(chunk, &mut rows);

@@ -20,6 +20,11 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn top_k(&self, expr: &Expr, terms: &ScoringTerms, statistics: &TextStatistics, limit: usize) -> Result<Vec<ScoredRow>, SegmentError> {
+        if terms.is_empty() {
+            // All score alike, so the newest are the best.
+            let newest = self.newest(expr, limit, None)?;
+            return Ok(newest.into_iter().map(|position| ScoredRow { score: 0.0, position }).collect());
+        }
         let found = self.found(expr)?;
         if found.is_empty() || limit == 0 {
             return Ok(Vec::new());

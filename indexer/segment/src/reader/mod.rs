@@ -24,6 +24,7 @@ pub struct SegmentReader {
     length: u64,
     bytes: usize,
     block_bytes: Vec<(&'static str, usize)>,
+    newest_first: Vec<u32>,
     pub(crate) layout: Layout,
     pub(crate) patterns: PatternTable,
     pub(crate) pattern_tokens: PatternTokens,
@@ -55,8 +56,11 @@ impl SegmentReader {
         if chunks.summaries.iter().map(|chunk| u64::from(chunk.rows)).sum::<u64>() != row_count {
             return Err(SegmentError::corrupt(BlockKind::Meta.name(), "chunks have another number of rows"));
         }
+        let mut newest_first: Vec<u32> = (0..chunks.len() as u32).collect();
+        newest_first.sort_by_key(|ordinal| std::cmp::Reverse(chunks.summaries[*ordinal as usize].last_ns));
         Ok(Self {
             namespace: envelope.namespace,
+            newest_first,
             splitter_version,
             analyzer_version,
             row_count,
@@ -128,6 +132,11 @@ impl SegmentReader {
     pub fn memory_bytes(&self) -> usize {
         let pages = self.words.heap_bytes() + self.postings.heap_bytes() + self.slots.heap_bytes();
         self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes() + self.pattern_tokens.heap_bytes()
+    }
+
+    /// Chunk ordinals, those with the latest rows first.
+    pub(crate) fn newest_first(&self) -> &[u32] {
+        &self.newest_first
     }
 
     /// The posting of a key that has many rows.
