@@ -10,6 +10,7 @@ pub mod clock;
 pub mod entry;
 pub mod error;
 pub mod ids;
+pub mod model;
 pub mod pattern;
 pub mod scope;
 
@@ -18,4 +19,5 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use entry::{Entry, EntryFlags, Severity, Value};
 pub use error::ErrorKind;
 pub use ids::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
+pub use model::{ModelId, ModelIdError};
 pub use scope::{CallerScope, NamespaceSet, Principal, ScopeError};
