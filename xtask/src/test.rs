@@ -12,6 +12,11 @@ fn run_steps(steps: &mut Steps) -> Result<()> {
     steps.step("test tools", || steps::run(command("sh", &["scripts/test-tools.sh"])))?;
     steps.step("tests", || steps::run(cargo(&["test", "--workspace", "--locked", "--lib", "--bins", "--tests", "--examples"])))?;
     steps.step("pages", || docs::run_with_built(docs::Mode::Check))?;
+    steps.step("doc links", || {
+        let mut doc = cargo(&["doc", "--workspace", "--locked", "--no-deps", "--document-private-items", "--quiet"]);
+        doc.env("RUSTDOCFLAGS", "-D warnings");
+        steps::run(doc)
+    })?;
     steps.step("doc examples", || steps::run(cargo(&["test", "--workspace", "--locked", "--doc", "--quiet"])))
 }
 

@@ -1,6 +1,6 @@
 //! The canonical text of an expression: for `explain`, for caches, and read back by the parser to the same expression.
 //!
-//! [`crate::parse`] of the text gives a simplified expression back unchanged (tested as a property), unless it is
+//! [`crate::parse()`] of the text gives a simplified expression back unchanged (tested as a property), unless it is
 //! larger than the parser takes: the text writes out every AND and more parentheses than are needed. Tokens must be the analyzer's, as
 //! [`Text`] demands: others would be analyzed again on the way back.
 

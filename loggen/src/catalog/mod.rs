@@ -10,7 +10,7 @@ pub(crate) use messages::{Section, Sections};
 pub(crate) use requests::{RequestSpec, requests};
 pub(crate) use services::{Kind, NODES, ServiceSpec, services};
 
-/// A workload by its place in the table of [`services`].
+/// A workload by its place in the table of [`services()`].
 pub(crate) type ServiceId = usize;
 
 /// The workload of a namespace and a name.

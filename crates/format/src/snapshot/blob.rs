@@ -6,7 +6,7 @@ use crate::manifest::Manifest;
 /// A manifest in one piece. Equal manifests have equal bytes.
 ///
 /// # Errors
-/// As [`encode`].
+/// As [`encode()`].
 pub fn encode_blob(manifest: &Manifest) -> Result<Vec<u8>, SnapshotError> {
     let encoded = encode(manifest)?;
     let mut bytes = encoded.root.encode()?;

@@ -94,7 +94,7 @@ impl SnapshotRoot {
         Ok(ROOT.encode(&self.stored)?)
     }
 
-    /// The shards, in the order in which [`assemble`] wants their bytes.
+    /// The shards, in the order in which [`assemble()`] wants their bytes.
     #[must_use]
     pub fn shards(&self) -> &[ShardRef] {
         &self.stored.shards
