@@ -23,10 +23,16 @@ pub struct Server {
 impl Server {
     /// Starts on a directory and waits until it is ready.
     pub fn start(data: &Path, extra: &[&str]) -> Self {
+        Self::start_with(data, extra, &[])
+    }
+
+    /// As [`start`](Self::start), with variables of the environment.
+    pub fn start_with(data: &Path, extra: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(SILTSTONE)
             .args(["dev", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
             .args(extra)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -39,6 +45,11 @@ impl Server {
         };
         assert!(line.starts_with("siltstone ready "), "the ready line is {line:?}");
         Self { grpc: addr("grpc="), http: addr("http="), child }
+    }
+
+    /// The id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Ends the process as a loss of power to it would.
