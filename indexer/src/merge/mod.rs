@@ -11,15 +11,15 @@ use crate::job::{JobLife, repeated};
 use crate::problems::Problems;
 use crate::seal::{DEFAULT_DEFINITION_VERSION, SealError, UnplacedPack};
 use crate::view::{Packs, Segments, ViewError};
-use siltstone_core::{ErrorKind, NamespaceId, ObjectId, PackId, SegmentId};
+use siltstone_core::{ErrorKind, ObjectId, PackId, SegmentId};
 use siltstone_format::command::{CommitMerge, MergePart};
 use siltstone_format::container::{ObjectKind, ObjectWriter, SectionKind};
 use siltstone_format::manifest::{
     ByteRange, CheckedRange, ChunkList, Manifest, NamespaceManifest, ObjectRecord, PackChunk, PackChunks, PackRecord, SegmentRecord,
 };
-use siltstone_format::pack::{PackBytes, PackWriter};
+use siltstone_format::pack::PackWriter;
 use siltstone_metadata_client::MetadataClientExt;
-use siltstone_segment::{ChunkRows, SegmentReader};
+use siltstone_segment::SegmentReader;
 use siltstone_store::ObjectStore;
 use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
@@ -108,7 +108,13 @@ impl Merger {
         let commit = CommitMerge { epoch, object: record, parts: vec![part] };
         let metadata = self.job.metadata();
         match repeated(self.job.patience(), || metadata.commit_merge(commit.clone())).await {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                for part in &commit.parts {
+                    self.segments.forget(&part.segments_in);
+                    self.packs.forget(&part.packs_in);
+                }
+                Ok(true)
+            }
             Err(error) if error.kind() == ErrorKind::Conflict => {
                 tracing::info!(%error, "what was to be merged is gone meanwhile");
                 Ok(true)
@@ -130,7 +136,7 @@ impl Merger {
     ) -> Result<(Vec<u8>, SegmentRecord), SealError> {
         let mut readers: Vec<Arc<SegmentReader>> = Vec::with_capacity(inputs.len());
         for input in inputs {
-            readers.push(self.segments.open(manifest, input).await?);
+            readers.push(self.segments.open_once(manifest, input).await?);
         }
         let mut chunks: Vec<_> = inputs.iter().flat_map(|input| input.chunks.iter()).collect();
         chunks.sort_unstable();
@@ -160,12 +166,15 @@ impl Merger {
         let mut chunks: Vec<(PackChunk, &Arc<PackRecord>)> =
             inputs.iter().flat_map(|pack| pack.chunks.iter().map(move |chunk| (chunk, pack))).collect();
         chunks.sort_unstable_by_key(|(chunk, _)| chunk.chunk);
-        let mut rows = Vec::with_capacity(chunks.len());
+        let mut writer = PackWriter::new(namespace.id);
+        // Chunk by chunk: decoded, those of a whole pack would be many times its size.
         for (chunk, pack) in &chunks {
-            rows.push((chunk.chunk, self.packs.chunk_rows(manifest, pack, chunk.chunk).await?));
+            let id = chunk.chunk;
+            let rows = self.packs.chunk_rows_once(manifest, pack, id).await?;
+            let added = tokio::task::spawn_blocking(move || writer.add_chunk(id, &rows.rows, &rows.offsets).map(|()| writer));
+            writer = added.await.map_err(|_| ViewError::Stopping)??;
         }
-        let namespace_id = namespace.id;
-        let finished = tokio::task::spawn_blocking(move || rewrite(namespace_id, &rows)).await.map_err(|_| ViewError::Stopping)??;
+        let finished = tokio::task::spawn_blocking(move || writer.finish()).await.map_err(|_| ViewError::Stopping)?;
         let sealed: Vec<PackChunk> = chunks.into_iter().map(|(chunk, _)| chunk).collect();
         let record = PackRecord {
             id,
@@ -176,12 +185,4 @@ impl Merger {
         };
         Ok((finished.bytes, UnplacedPack(record)))
     }
-}
-
-fn rewrite(namespace: NamespaceId, chunks: &[(siltstone_core::ChunkId, ChunkRows)]) -> Result<PackBytes, SealError> {
-    let mut writer = PackWriter::new(namespace);
-    for (id, chunk) in chunks {
-        writer.add_chunk(*id, &chunk.rows, &chunk.offsets)?;
-    }
-    Ok(writer.finish())
 }

@@ -76,15 +76,31 @@ impl Packs {
 
     /// All rows of a chunk of a pack.
     pub(crate) async fn chunk_rows(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
-        let read = async {
-            let opened = self.open(manifest, pack).await?;
-            let entry = entry_of(&opened, chunk)?;
-            let all = entry.range_of_all();
-            let bytes = self.read(&opened.key, || format!("chunk {chunk}"), all.offset..all.end()).await?;
-            let rows = opened.reader.decode_rows(entry, &opened.patterns, &bytes).map_err(corrupt(&opened.key, || format!("chunk {chunk}")))?;
-            Ok(ChunkRows { offsets: offsets_of(entry, rows.len()), rows: Arc::new(rows) })
-        };
-        self.rows.get_or_insert_async(&(pack.id, chunk), read).await
+        self.rows.get_or_insert_async(&(pack.id, chunk), self.read_chunk_rows(manifest, pack, chunk)).await
+    }
+
+    /// As [`chunk_rows`](Self::chunk_rows), for one use: what queries keep is used, and nothing pushes it out.
+    pub(crate) async fn chunk_rows_once(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
+        match self.rows.get(&(pack.id, chunk)) {
+            Some(rows) => Ok(rows),
+            None => self.read_chunk_rows(manifest, pack, chunk).await,
+        }
+    }
+
+    async fn read_chunk_rows(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
+        let opened = self.open(manifest, pack).await?;
+        let entry = entry_of(&opened, chunk)?;
+        let all = entry.range_of_all();
+        let bytes = self.read(&opened.key, || format!("chunk {chunk}"), all.offset..all.end()).await?;
+        let rows = opened.reader.decode_rows(entry, &opened.patterns, &bytes).map_err(corrupt(&opened.key, || format!("chunk {chunk}")))?;
+        Ok(ChunkRows { offsets: offsets_of(entry, rows.len()), rows: Arc::new(rows) })
+    }
+
+    /// Drops what is kept of packs that were replaced.
+    pub(crate) fn forget(&self, replaced: &[PackId]) {
+        self.packs.retain(|pack, _| !replaced.contains(pack));
+        self.rows.retain(|(pack, _), _| !replaced.contains(pack));
+        self.times.retain(|(pack, _), _| !replaced.contains(pack));
     }
 
     /// The timestamps of a chunk of a pack, row by row.

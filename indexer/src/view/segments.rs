@@ -47,6 +47,19 @@ impl Segments {
         Ok(opened.reader)
     }
 
+    /// As [`open`](Self::open), for one use: what queries keep is used, and nothing pushes it out.
+    pub(crate) async fn open_once(&self, manifest: &Manifest, record: &SegmentRecord) -> Result<Arc<SegmentReader>, ViewError> {
+        match self.cache.get(&record.id) {
+            Some(opened) => Ok(opened.reader),
+            None => Ok(self.read(manifest, record).await?.reader),
+        }
+    }
+
+    /// Drops segments that were replaced. Views that are open keep theirs.
+    pub(crate) fn forget(&self, replaced: &[SegmentId]) {
+        self.cache.retain(|segment, _| !replaced.contains(segment));
+    }
+
     async fn read(&self, manifest: &Manifest, record: &SegmentRecord) -> Result<Opened, ViewError> {
         // The epoch in an object's key is that of its maker; the manifest keeps it with the object.
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
