@@ -19,7 +19,8 @@ fn write_lines(path: &Path, lines: u64) {
     let mut line = String::new();
     for number in 0..lines {
         line.clear();
-        write!(line, "{{\"timestamp_ms\": {}, \"namespace\": \"shop\", \"deployment\": \"checkout\", \"body\": ", 1_700_000_000_000 + number).unwrap();
+        write!(line, "{{\"timestamp_ms\": {}, \"namespace\": \"shop\", \"deployment\": \"checkout\", \"body\": ", 1_700_000_000_000 + number)
+            .unwrap();
         writeln!(line, "\"order {number} of customer {:x} placed in {} ms\"}}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15), number % 997).unwrap();
         file.write_all(line.as_bytes()).unwrap();
     }
@@ -62,7 +63,11 @@ fn the_peak_memory_of_an_import_does_not_grow_with_the_file() {
         let file = dir.path().join(format!("{lines}.ndjson"));
         write_lines(&file, lines);
         let peak = peak_of_import(&server, &file, lines);
-        println!("{lines} lines, {} bytes: the importer's peak is {peak} bytes, the server's so far {:?}", file.metadata().unwrap().len(), peak_bytes(server.id()));
+        println!(
+            "{lines} lines, {} bytes: the importer's peak is {peak} bytes, the server's so far {:?}",
+            file.metadata().unwrap().len(),
+            peak_bytes(server.id())
+        );
         peak
     });
     assert!(peaks[0] > 0, "the peak was seen");
