@@ -8,6 +8,7 @@ use crate::expr::{Expr, Field, Literal, Number, Predicate, Text, TimeRange};
 use crate::reserved::{Reserved, is_name_part, is_name_start};
 use jiff::Timestamp;
 use siltstone_core::Severity;
+use siltstone_core::pattern::PatternHash;
 use std::fmt::{self, Display as _, Write as _};
 use std::ops::Bound;
 
@@ -26,7 +27,20 @@ impl fmt::Display for Expr {
             Self::Field(field, predicate) => predicate_of(f, &field.to_string(), predicate),
             Self::Severity(first, last) => severity(f, *first, *last),
             Self::Time(range) => range.fmt(f),
+            Self::Patterns(hashes) => patterns(f, hashes),
             Self::Namespace(predicate) => predicate_of(f, "namespace", predicate),
+        }
+    }
+}
+
+fn patterns(f: &mut fmt::Formatter<'_>, hashes: &[PatternHash]) -> fmt::Result {
+    match hashes {
+        [only] => write!(f, "pattern:{only}"),
+        [] => f.write_str("NOT *"),
+        [first, rest @ ..] => {
+            write!(f, "pattern:({first}")?;
+            rest.iter().try_for_each(|hash| write!(f, " OR {hash}"))?;
+            f.write_str(")")
         }
     }
 }

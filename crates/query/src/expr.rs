@@ -2,7 +2,9 @@
 //! brute force; all three follow the meanings that stand here.
 
 use siltstone_core::Severity;
+use siltstone_core::pattern::PatternHash;
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// A predicate over one entry.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,6 +27,8 @@ pub enum Expr {
     Severity(Severity, Severity),
     /// The timestamp lies in the range.
     Time(TimeRange),
+    /// The body's pattern is one of these, by rising hash. Never empty.
+    Patterns(Arc<[PatternHash]>),
     /// The namespace's name: it narrows, and is folded away before an engine sees the expression.
     Namespace(Predicate),
 }

@@ -128,6 +128,7 @@ fn leaf() -> impl Strategy<Value = Expr> {
         (0..=24_u8, 0..=24_u8)
             .prop_map(|(left, right)| Expr::Severity(Severity::from_number(left.min(right)), Severity::from_number(left.max(right)))),
         (any::<i64>(), any::<i64>()).prop_map(|(left, right)| Expr::Time(TimeRange { start_ns: left.min(right), end_ns: left.max(right) })),
+        any::<u128>().prop_map(|hash| Expr::Patterns([siltstone_core::pattern::PatternHash(hash)].into())),
         any::<i64>().prop_map(|start_ns| Expr::Time(TimeRange { start_ns, end_ns: i64::MAX })),
         any::<i64>().prop_map(|end_ns| Expr::Time(TimeRange { start_ns: i64::MIN, end_ns })),
     ]

@@ -61,6 +61,9 @@ impl SearchService {
         })?;
         let text = if spec.query.trim().is_empty() { "*" } else { &spec.query };
         let query = parse(text, &ParseOptions { now_ns: self.clock.now_ns() }).map_err(|error| Status::invalid_argument(error.render()))?;
+        if query.near.is_some() {
+            return Err(Status::unimplemented("rank by meaning: near: is not served yet; search for words"));
+        }
         let range = TimeRange { start_ns: spec.start_ns.unwrap_or(i64::MIN), end_ns: spec.end_ns.unwrap_or(i64::MAX) };
         if spec.start_ns.is_some() && spec.end_ns.is_some() && range.start_ns >= range.end_ns {
             return Err(Status::invalid_argument("choose a time: --since must lie before --until"));

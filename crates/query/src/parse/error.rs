@@ -123,6 +123,14 @@ pub enum Problem {
     FieldInGroup { field: String },
     #[error("a - before a digit in a group is either a minus or a NOT")]
     MinusInGroup,
+    #[error("near: stands inside {place}")]
+    NearInside { place: &'static str },
+    #[error("near: stands twice")]
+    NearTwice,
+    #[error("near: has nothing to look for")]
+    NearNothing,
+    #[error("{word:?} is no pattern")]
+    NotAPattern { word: String },
     #[error("an entry without a {field} has no {field} to compare with")]
     EmptyTag { field: String },
 }
@@ -140,8 +148,6 @@ pub enum Unsupported {
     Boost,
     #[error("a phrase that ends in a prefix")]
     PhrasePrefix,
-    #[error("search by meaning (near:)")]
-    Near,
     #[error("a comparison with !=")]
     NotEqual,
     #[error("a NOT written as !")]

@@ -52,6 +52,14 @@ impl ParseError {
             Problem::GroupAfterComparison => "put the comparison into the group: status:(>=500 OR 404)".to_owned(),
             Problem::FieldInGroup { .. } => "close the group first, or put the value in double quotes".to_owned(),
             Problem::MinusInGroup => "write NOT 5, or [-5 TO -5] for the number".to_owned(),
+            Problem::NearInside { .. } => "it ranks what the rest of the query lets through, so it stands beside the rest: near:\"database is down\" severity>=warn; \
+                put \"near\" in double quotes if you mean an attribute of that name"
+                .to_owned(),
+            Problem::NearTwice => "say all of it in one: near:\"database is down, payments fail\"".to_owned(),
+            Problem::NearNothing => "write what the lines should mean: near:\"database is down\"".to_owned(),
+            Problem::NotAPattern { .. } => "write the 32 hexadecimal digits that `siltstone patterns` shows; put \"pattern\" in double quotes if you mean an \
+                attribute of that name"
+                .to_owned(),
             Problem::EmptyTag { field } => format!("write -{field}:* for the entries without one"),
         }
     }
@@ -63,7 +71,6 @@ impl ParseError {
             Unsupported::Fuzzy => "write the word as it is in the line, or its start and a *".to_owned(),
             Unsupported::Boost => "remove it; in double quotes ^ is a plain character".to_owned(),
             Unsupported::PhrasePrefix => "leave out the * after the quote, or search for the words one by one".to_owned(),
-            Unsupported::Near => "search for words; put \"near\" in double quotes if you mean an attribute of that name".to_owned(),
             Unsupported::NotEqual => "write -field:value".to_owned(),
             Unsupported::Bang => "write -word or NOT word; in double quotes ! is a plain character".to_owned(),
             Unsupported::TypedPrefix => "write severity>=warn, or a range of times".to_owned(),

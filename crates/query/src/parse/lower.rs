@@ -3,20 +3,22 @@
 use super::ast::{Ast, Clause};
 use super::error::{Problem, Span, Unsupported};
 use super::token::{Comparison, Edge, FieldName, RangeValue, Value, Word};
-use super::{Hint, ParseOptions, hints, time_range};
+use super::{Hint, ParseOptions, hints, near, time_range};
 use crate::expr::{Expr, Field, Literal, Number, Predicate, Text};
 use crate::reserved::Reserved;
+use siltstone_core::pattern::PatternHash;
 use siltstone_core::{Severity, analyze};
 use std::cmp::Ordering;
 use std::ops::Bound;
 
 type Failure = (Problem, Span);
 
-/// The meaning of a tree, and what is worth a remark.
-pub(super) fn lower(tree: Ast, options: &ParseOptions) -> Result<(Expr, Vec<Hint>), Failure> {
+/// The meaning of a tree: what it lets through, what it is to be like, and what is worth a remark.
+pub(super) fn lower(tree: Ast, options: &ParseOptions) -> Result<(Expr, Option<String>, Vec<Hint>), Failure> {
+    let (rest, near) = near::take(tree)?;
     let mut lowerer = Lowerer { options, hints: Vec::new() };
-    let expr = lowerer.expr(tree)?;
-    Ok((expr, lowerer.hints))
+    let expr = rest.map_or(Ok(Expr::All), |rest| lowerer.expr(rest))?;
+    Ok((expr, near, lowerer.hints))
 }
 
 struct Lowerer<'a> {
@@ -48,7 +50,10 @@ impl Lowerer<'_> {
         let reserved = if name.is_quoted { None } else { Reserved::from_name(&name.text) };
         match reserved {
             Some(Reserved::Body) => self.text(clause, true),
-            Some(Reserved::Near) => Err((Problem::Unsupported(Unsupported::Near), Span { start: name.span.start, end: clause.span.end })),
+            Some(Reserved::Near) => {
+                Err((Problem::NearInside { place: "OR, NOT or a group" }, Span { start: name.span.start, end: clause.span.end }))
+            }
+            Some(Reserved::Pattern) => pattern(clause),
             Some(Reserved::Deployment) => tag(clause, name).map(|predicate| Expr::Field(Field::Deployment, predicate)),
             Some(Reserved::Pod) => tag(clause, name).map(|predicate| Expr::Field(Field::Pod, predicate)),
             Some(Reserved::Container) => tag(clause, name).map(|predicate| Expr::Field(Field::Container, predicate)),
@@ -97,6 +102,18 @@ impl Lowerer<'_> {
                 Err((Problem::PrefixOfPhrase { count: tokens.len(), parts: tokens }, clause.span))
             }
         }
+    }
+}
+
+fn pattern(clause: &Clause) -> Result<Expr, Failure> {
+    let word = match &clause.value {
+        Value::Word(word) if clause.comparison == Comparison::Match => word_text(word),
+        _ => return Err((Problem::RangeOverText { field: "pattern".to_owned() }, clause.span)),
+    };
+    let is_whole = word.len() == 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match u128::from_str_radix(&word, 16) {
+        Ok(hash) if is_whole => Ok(Expr::Patterns([PatternHash(hash)].into())),
+        _ => Err((Problem::NotAPattern { word }, clause.span)),
     }
 }
 

@@ -6,6 +6,7 @@ mod help;
 mod hints;
 mod lexer;
 mod lower;
+mod near;
 mod parser;
 mod render;
 mod scan;
@@ -33,8 +34,10 @@ pub struct ParseOptions {
 /// A parsed query.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
-    /// What it means, simplified.
+    /// What it lets through, simplified.
     pub expr: Expr,
+    /// What it is to be like: the order is by that. Nothing is let through or held back by it.
+    pub near: Option<String>,
     /// As it was written.
     pub text: String,
     /// What is valid but perhaps not what was meant. For `explain`, and for answers that are empty.
@@ -61,8 +64,8 @@ pub fn parse(text: &str, options: &ParseOptions) -> Result<Query, ParseError> {
     }
     let tokens = lexer::lex(text).map_err(failed)?;
     let tree = parser::parse_tokens(tokens, text.len()).map_err(failed)?;
-    let (expr, hints) = lower::lower(tree, options).map_err(failed)?;
-    Ok(Query { expr: expr.simplify(), text: text.to_owned(), hints })
+    let (expr, near, hints) = lower::lower(tree, options).map_err(failed)?;
+    Ok(Query { expr: expr.simplify(), near, text: text.to_owned(), hints })
 }
 
 #[cfg(test)]

@@ -142,7 +142,6 @@ fn what_is_not_built_yet_is_refused() {
         ("timeout~2", "a fuzzy word or a phrase with slop (~)", "~2"),
         ("\"a b\"~3", "a fuzzy word or a phrase with slop (~)", "~3"),
         ("a^2.5", "a boost (^)", "^2.5"),
-        ("x near:\"payments fail\"", "search by meaning (near:)", "near:\"payments fail\""),
         ("status!=500", "a comparison with !=", "!="),
         ("!retry", "a NOT written as !", "!"),
         ("severity:war*", "a prefix of a severity or a time", "war*"),
@@ -319,4 +318,29 @@ fn positions_count_characters() {
     let error = error("größe über \"x");
     assert_eq!((error.position(), error.span().start), (12, 14));
     assert!(error.to_string().starts_with("parse the query at character 12: the quote is never closed (add a \""));
+}
+
+#[test]
+fn near_stands_beside_the_rest_and_lets_everything_through() {
+    let near = |text: &str| parse(text, &ParseOptions { now_ns: 0 }).map(|query| (query.expr.to_string(), query.near));
+    let said = |text: &str| Some(text.to_owned());
+    assert_eq!(near("near:\"payments fail\"").unwrap(), ("*".to_owned(), said("payments fail")));
+    assert_eq!(near("x near:down -retry").unwrap(), ("x AND NOT retry".to_owned(), said("down")));
+    assert_eq!(near("(near:\"db is down\") pod:a").unwrap(), ("pod:a".to_owned(), said("db is down")));
+    assert_eq!(near("\"near\":x").unwrap(), ("\"near\":x".to_owned(), None));
+    assert_error("a OR near:b", "near: stands inside OR, NOT or a group", "near:b");
+    assert_error("-near:b", "near: stands inside OR, NOT or a group", "near:b");
+    assert_error("near:a near:b", "near: stands twice", "b");
+    assert_error("near:\"--\"", "near: has nothing to look for", "\"--\"");
+    assert_error("near>5", "near is text, and text has no ranges", "5");
+}
+
+#[test]
+fn a_pattern_is_named_by_all_of_its_digits() {
+    let hash = "0123456789abcdef0123456789ABCDEF";
+    let expr = parse(&format!("pattern:{hash}"), &ParseOptions { now_ns: 0 }).unwrap().expr;
+    assert_eq!(expr.to_string(), format!("pattern:{}", hash.to_lowercase()));
+    for word in ["0123", "0123456789abcdef0123456789abcdeg", "+123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef0"] {
+        assert_error(&format!("pattern:{word}"), &format!("{word:?} is no pattern"), word);
+    }
 }

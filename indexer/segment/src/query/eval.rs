@@ -89,6 +89,7 @@ impl Evaluator<'_> {
             NodeKind::Keys(entries) => self.eval_keys(entries, limits),
             NodeKind::Phrase(words, entries) => self.eval_phrase(words, entries, limits),
             NodeKind::Time(range) => Ok(Found::of_rows(self.eval_time(range, limits)?, self.reader)),
+            NodeKind::Patterns(patterns) => Ok(Found::of_patterns(patterns.clone())),
             NodeKind::And(parts) => self.eval_and(parts),
             NodeKind::Or(parts) => {
                 let mut found = Found::nothing(self.reader);

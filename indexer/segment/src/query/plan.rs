@@ -1,6 +1,6 @@
 //! An expression with what the dictionary says of its parts: first the keys are looked up, so that the work can be ordered by cardinality.
 
-use super::Evaluator;
+use super::{Evaluator, PatternSet};
 use super::field;
 use crate::dictionary::{KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
@@ -28,6 +28,8 @@ pub(crate) enum NodeKind<'e> {
     /// Words in a row, with what the dictionary has of each.
     Phrase(&'e [String], Vec<KeyEntry>),
     Time(TimeRange),
+    /// Whole patterns.
+    Patterns(PatternSet),
     And(Vec<Node<'e>>),
     Or(Vec<Node<'e>>),
     Not(Box<Node<'e>>),
@@ -64,6 +66,17 @@ impl<'e> Evaluator<'_> {
             Expr::Time(range) => {
                 let (rows, is_exact) = self.count_time(range);
                 if rows == 0 { nothing() } else { node(NodeKind::Time(*range), rows, is_exact) }
+            }
+            Expr::Patterns(hashes) => {
+                let mut patterns = Vec::new();
+                for hash in hashes.iter() {
+                    patterns.extend(self.reader.patterns_of(*hash)?);
+                }
+                patterns.sort_unstable();
+                patterns.dedup();
+                let patterns = PatternSet::from_sorted(patterns, self.reader.patterns.len());
+                let rows = patterns.count_rows(&self.reader.pattern_rows);
+                if rows == 0 { nothing() } else { node(NodeKind::Patterns(patterns), rows, true) }
             }
             Expr::And(parts) => {
                 let mut nodes = parts.iter().map(|part| self.plan(part)).collect::<Result<Vec<_>, _>>()?;
@@ -126,6 +139,7 @@ impl Node<'_> {
             }
             NodeKind::Phrase(..) => format!("match {}: pattern by pattern, then slots", self.expr),
             NodeKind::Time(_) => format!("select {}: by chunk, then timestamps of chunks on the edge", self.expr),
+            NodeKind::Patterns(patterns) => format!("select {} patterns", patterns.len()),
             NodeKind::And(_) => "intersect, fewest rows first".to_owned(),
             NodeKind::Or(_) => "unite".to_owned(),
             NodeKind::Not(_) => "all but".to_owned(),

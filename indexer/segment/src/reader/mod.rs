@@ -11,6 +11,8 @@ use crate::wire::{BlockKind, Cursor, Envelope, Pages};
 use bytes::Bytes;
 use siltstone_core::NamespaceId;
 use siltstone_core::bitmap::RowSet;
+use siltstone_core::pattern::PatternHash;
+use std::sync::OnceLock;
 
 pub use crate::layout::ChunkSummary;
 
@@ -25,6 +27,8 @@ pub struct SegmentReader {
     bytes: usize,
     block_bytes: Vec<(&'static str, usize)>,
     newest_first: Vec<u32>,
+    /// Patterns by their hash, made when first asked for.
+    by_hash: OnceLock<Vec<(PatternHash, u32)>>,
     pub(crate) layout: Layout,
     pub(crate) patterns: PatternTable,
     pub(crate) pattern_tokens: PatternTokens,
@@ -61,6 +65,7 @@ impl SegmentReader {
         Ok(Self {
             namespace: envelope.namespace,
             newest_first,
+            by_hash: OnceLock::new(),
             splitter_version,
             analyzer_version,
             row_count,
@@ -131,7 +136,40 @@ impl SegmentReader {
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         let pages = self.words.heap_bytes() + self.postings.heap_bytes() + self.slots.heap_bytes();
-        self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes() + self.pattern_tokens.heap_bytes()
+        let by_hash = self.by_hash.get().map_or(0, |known| size_of_val(known.as_slice()));
+        by_hash + self.bytes + pages + self.dictionary.heap_bytes() + self.patterns.heap_bytes() + self.pattern_tokens.heap_bytes()
+    }
+
+    /// The patterns and their hashes, by rising hash.
+    ///
+    /// # Errors
+    /// [`SegmentError`] where the pattern table is damaged.
+    pub fn patterns_by_hash(&self) -> Result<&[(PatternHash, u32)], SegmentError> {
+        if let Some(known) = self.by_hash.get() {
+            return Ok(known);
+        }
+        let hashed = (0..self.patterns.len() as u32).map(|pattern| Ok((self.patterns.hash(pattern)?, pattern)));
+        let mut by_hash = hashed.collect::<Result<Vec<_>, SegmentError>>()?;
+        by_hash.sort_unstable();
+        Ok(self.by_hash.get_or_init(|| by_hash))
+    }
+
+    /// A pattern's bytes.
+    ///
+    /// # Errors
+    /// [`SegmentError`] where the pattern table is damaged.
+    ///
+    /// # Panics
+    /// For a number that is no pattern's.
+    pub fn pattern_bytes(&self, pattern: u32) -> Result<&[u8], SegmentError> {
+        self.patterns.bytes(pattern)
+    }
+
+    /// The patterns of a hash: one, but where two splitters gave it.
+    pub(crate) fn patterns_of(&self, hash: PatternHash) -> Result<impl Iterator<Item = u32>, SegmentError> {
+        let by_hash = self.patterns_by_hash()?;
+        let first = by_hash.partition_point(|(other, _)| *other < hash);
+        Ok(by_hash[first..].iter().take_while(move |(other, _)| *other == hash).map(|(_, pattern)| *pattern))
     }
 
     /// Chunk ordinals, those with the latest rows first.

@@ -2,6 +2,7 @@
 
 use super::{Memory, NAMESPACE};
 use proptest::prelude::*;
+use siltstone_core::pattern::{PatternHash, Split, split};
 use siltstone_core::{ChunkId, EntryFlags, Severity, Value, analyze};
 use siltstone_format::{EntryRef, Rows, RowsBuilder};
 use siltstone_query::{Expr, Field, Literal, Number, Predicate, Text, TimeRange};
@@ -245,6 +246,21 @@ fn field() -> impl Strategy<Value = Expr> {
     (field, predicate).prop_map(|(field, predicate)| Expr::Field(field, predicate))
 }
 
+/// The patterns of some bodies.
+fn patterns_of(bodies: &[Vec<u8>]) -> Expr {
+    let mut hashes: Vec<PatternHash> = bodies
+        .iter()
+        .map(|body| {
+            let mut out = Split::default();
+            split(body, &mut out);
+            PatternHash::of(out.pattern())
+        })
+        .collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    Expr::Patterns(hashes.into())
+}
+
 fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         8 => text().prop_map(Expr::Text),
@@ -253,6 +269,7 @@ fn expr() -> impl Strategy<Value = Expr> {
         1 => Just(Expr::Nothing),
         1 => (0_u8..=24, 0_u8..=24).prop_map(|(first, last)| Expr::Severity(Severity::from_number(first), Severity::from_number(last))),
         2 => (time(), time()).prop_map(|(start_ns, end_ns)| Expr::Time(TimeRange { start_ns, end_ns })),
+        2 => prop::collection::vec(body(), 1..4).prop_map(|bodies| patterns_of(&bodies)),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![

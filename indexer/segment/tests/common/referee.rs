@@ -36,6 +36,12 @@ fn tokens(body: &[u8]) -> Vec<String> {
     tokens
 }
 
+fn pattern_of(body: &[u8]) -> PatternHash {
+    let mut out = Split::default();
+    split(body, &mut out);
+    PatternHash::of(out.pattern())
+}
+
 fn is_match(expr: &Expr, row: &Row) -> bool {
     match expr {
         Expr::All => true,
@@ -58,6 +64,7 @@ fn is_match(expr: &Expr, row: &Row) -> bool {
             };
             value.is_some_and(|value| is_value_match(&value, predicate))
         }
+        Expr::Patterns(hashes) => hashes.contains(&pattern_of(&row.body)),
         Expr::Namespace(_) => unreachable!("folded away before"),
     }
 }
