@@ -3,8 +3,15 @@
 //! Not here: which patterns want a vector, where vectors are kept, and how they are searched (`siltstone-indexer`, `siltstone-vector`).
 
 mod error;
+mod pattern_text;
+mod static_model;
+mod transformer;
+mod wordpiece;
 
 pub use error::EmbedError;
+pub use pattern_text::{PATTERN_TEXT_RULE, pattern_text, query_text};
+pub use static_model::{BUILT_IN_MODEL, StaticModel};
+pub use transformer::{TOKENS_MAX, Transformer, TransformerFiles};
 
 use siltstone_core::ModelId;
 
