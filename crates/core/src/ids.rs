@@ -52,6 +52,10 @@ id!(
     SegmentId(u64)
 );
 id!(
+    /// A set of pattern vectors of one namespace and model: a byte range of an object.
+    VectorSetId(u64)
+);
+id!(
     /// A position in the metadata group's log.
     CommitIndex(u64)
 );

@@ -18,6 +18,6 @@ pub use address::{CHUNK_ROWS_MAX, RowAddress};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use entry::{Entry, EntryFlags, Severity, Value};
 pub use error::ErrorKind;
-pub use ids::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
+pub use ids::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId, WriterId};
 pub use model::{ModelId, ModelIdError};
 pub use scope::{CallerScope, NamespaceSet, Principal, ScopeError};

@@ -14,6 +14,7 @@ pub mod pack;
 pub mod rows;
 pub mod snapshot;
 mod varint;
+pub mod vectors;
 mod wire;
 
 pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};

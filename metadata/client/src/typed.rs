@@ -2,9 +2,9 @@
 
 use crate::{ClientError, MetadataClient};
 use async_trait::async_trait;
-use siltstone_core::{BatchId, ChunkId, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 use siltstone_format::{
-    command::{CommandBody, CommitBatch, CommitMerge, CommitSeal, Reply, SliceOutcome},
+    command::{CommandBody, CommitBatch, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome},
     manifest::Manifest,
 };
 
@@ -43,7 +43,7 @@ pub trait MetadataClientExt: MetadataClient {
         }
     }
 
-    /// The first of `count` ids for batches, objects, packs and segments of this epoch.
+    /// The first of `count` ids for batches, objects, packs, segments and vector sets of this epoch.
     async fn allocate_ids(&self, epoch: Epoch, count: u32) -> Result<u64, ClientError> {
         match self.apply(CommandBody::AllocateIds { epoch, count }).await?.1 {
             Reply::Ids { first, .. } => Ok(first),
@@ -80,6 +80,26 @@ pub trait MetadataClientExt: MetadataClient {
     /// Commits a merge or repack. After an unknown outcome, repeat the very same command.
     async fn commit_merge(&self, commit: CommitMerge) -> Result<CommitToken, ClientError> {
         Ok(self.apply(CommandBody::CommitMerge(commit)).await?.0)
+    }
+
+    /// Commits pattern vectors. After an unknown outcome, repeat the very same command.
+    async fn commit_vectors(&self, commit: CommitVectors) -> Result<CommitToken, ClientError> {
+        Ok(self.apply(CommandBody::CommitVectors(commit)).await?.0)
+    }
+
+    /// Makes a model known.
+    async fn add_model(&self, model: &ModelId, dimension: u16, source: &str) -> Result<CommitToken, ClientError> {
+        Ok(self.apply(CommandBody::AddModel { model: model.clone(), dimension, source: source.to_owned() }).await?.0)
+    }
+
+    /// Makes a known model the one that queries use.
+    async fn use_model(&self, model: &ModelId) -> Result<CommitToken, ClientError> {
+        Ok(self.apply(CommandBody::UseModel { model: model.clone() }).await?.0)
+    }
+
+    /// Forgets a model that does not serve, and its vectors.
+    async fn remove_model(&self, model: &ModelId) -> Result<CommitToken, ClientError> {
+        Ok(self.apply(CommandBody::RemoveModel { model: model.clone() }).await?.0)
     }
 
     /// Drops the records of retired things that were deleted from the store.

@@ -8,10 +8,12 @@ mod batch;
 mod draft;
 mod epochs;
 mod merge;
+mod models;
 mod namespaces;
 mod parts;
 mod retire;
 mod seal;
+mod vectors;
 
 use siltstone_core::{CommitIndex, Incarnation};
 use siltstone_format::{
@@ -114,6 +116,10 @@ fn apply(draft: &mut Manifest, body: &CommandBody) -> Result<Reply, Rejection> {
         CommandBody::CloseChunks { epoch, chunks } => batch::close(draft, *epoch, chunks),
         CommandBody::CommitSeal(commit) => seal::commit(draft, commit),
         CommandBody::CommitMerge(commit) => merge::commit(draft, commit),
+        CommandBody::CommitVectors(commit) => vectors::commit(draft, commit),
+        CommandBody::AddModel { model, dimension, source } => models::add(draft, model, *dimension, source),
+        CommandBody::UseModel { model } => models::serve(draft, model),
+        CommandBody::RemoveModel { model } => models::remove(draft, model),
         CommandBody::ForgetRetired { batches, objects, .. } => retire::forget(draft, batches, objects),
     }
 }

@@ -1,10 +1,10 @@
-//! What sealing and merging share: the object, and its packs and segments.
+//! What the commits of objects share: the object, and its packs, segments and vector sets.
 
 use super::draft::{check_footer, check_range, invalid};
 use siltstone_core::{Epoch, ObjectId};
 use siltstone_format::{
     command::Rejection,
-    manifest::{EpochRecord, Manifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord},
+    manifest::{EpochRecord, Manifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord, VectorSetRecord},
 };
 
 /// Whether the object was committed before, by this very command: an object is named by one command only, so it is its key.
@@ -45,10 +45,19 @@ pub(super) fn take_segment(owner: &mut EpochRecord, object: &ObjectRecord, segme
     take_id(owner, segment.id.0)
 }
 
-/// Notes an object with this many packs and segments.
+/// Checks a new set of pattern vectors, and uses up its id.
+pub(super) fn take_vectors(owner: &mut EpochRecord, object: &ObjectRecord, set: &VectorSetRecord) -> Result<(), Rejection> {
+    if set.object != object.id || set.patterns == 0 || set.dimension == 0 {
+        return Err(invalid(format!("vector set {} is empty, or lies in another object than its command's", set.id)));
+    }
+    check_range(object.len_bytes, set.byte_range())?;
+    take_id(owner, set.id.0)
+}
+
+/// Notes an object with this many packs, segments and vector sets.
 pub(super) fn put_object(draft: &mut Manifest, record: ObjectRecord, parts: usize) -> Result<(), Rejection> {
     let parts = u32::try_from(parts).ok().filter(|&parts| parts != 0);
-    let parts = parts.ok_or_else(|| invalid("an object has at least one pack or segment"))?;
+    let parts = parts.ok_or_else(|| invalid("an object has at least one pack, segment or vector set"))?;
     let earlier: Option<&ObjectState> = draft.objects.get(&ObjectId(record.id.0));
     assert!(earlier.is_none(), "MF-1: object {} is named by one command", record.id);
     draft.objects.insert_mut(record.id, ObjectState { record, parts, retired_at_ms: None });

@@ -25,10 +25,10 @@ pub(super) fn retire_batch(draft: &mut Manifest, batch: &BatchState) {
     draft.retired_batches.insert(retired);
 }
 
-/// One pack or segment less lives in an object; with the last it retires.
+/// One pack, segment or vector set less lives in an object; with the last it retires.
 pub(super) fn release_object(draft: &mut Manifest, id: ObjectId) {
     let now_ms = draft.state_time_ms;
-    let object = draft.objects.get_mut(&id).expect("MF-1: a pack or segment names an object that exists");
+    let object = draft.objects.get_mut(&id).expect("MF-1: a pack, segment or vector set names an object that exists");
     object.parts = object.parts.checked_sub(1).expect("MF-1: an object has no fewer parts than are named");
     if object.parts == 0 {
         object.retired_at_ms = Some(now_ms);

@@ -1,6 +1,6 @@
-//! Random histories: writers that crash, retries, late commands, seals and merges made from old manifests, garbage collection between them.
+//! Random histories: writers that crash, retries, late commands, seals, merges and vectors made from old manifests, garbage collection between them.
 
-use crate::naive::Naive;
+use crate::{embedder, naive::Naive};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
 use siltstone_format::command::{
@@ -51,7 +51,7 @@ impl History {
     }
 
     pub(crate) fn step(&mut self) {
-        let body = match self.rng.random_range(0..100) {
+        let body = match self.rng.random_range(0..124) {
             0..3 => Some(CommandBody::RegisterWriter { writer: WriterId(self.rng.random_range(0..3)) }),
             3..5 => Some(CommandBody::RegisterJob {
                 name: ["seal", "merge", ""].choose(&mut self.rng).map(|name| (*name).to_owned()).expect("not empty"),
@@ -62,7 +62,7 @@ impl History {
             }),
             9 if self.rng.random_range(0..4) == 0 => Some(CommandBody::DropNamespace { name: "shop".to_owned() }),
             9..14 => Some(CommandBody::AllocateChunkIds { epoch: self.epoch(), count: self.rng.random_range(0..6) }),
-            14..24 => Some(CommandBody::AllocateIds { epoch: self.epoch(), count: self.rng.random_range(0..30) }),
+            14..24 => Some(CommandBody::AllocateIds { epoch: self.epoch(), count: self.rng.random_range(0..40) }),
             24..55 => self.commit_batch(),
             55..60 => self.close_chunks(),
             60..74 => self.commit_seal(),
@@ -74,6 +74,10 @@ impl History {
                 let at = self.rng.random_range(0..=self.late.len());
                 (at < self.late.len()).then(|| self.late.swap_remove(at))
             }
+            98..102 => Some(embedder::add_model(&mut self.rng)),
+            102..104 => Some(embedder::use_model(&mut self.rng)),
+            104..106 => Some(embedder::remove_model(&mut self.rng)),
+            106..122 => self.commit_vectors(),
             _ => return self.views.push(self.machine.manifest().clone()),
         };
         let Some(body) = body else { return };
@@ -129,6 +133,9 @@ impl History {
         }
         assert!(self.machine.manifest().state_time_ms >= before.state_time_ms);
         *self.counts.entry((command.body.name(), is_refused)).or_default() += 1;
+        if matches!(&command.body, CommandBody::CommitVectors(commit) if commit.parts.iter().any(|part| !part.sets_in.is_empty())) {
+            *self.counts.entry(("join_vectors", is_refused)).or_default() += 1;
+        }
         self.log.push(command);
     }
 
@@ -138,6 +145,7 @@ impl History {
             CommandBody::CommitBatch(commit) => (commit.epoch, commit.batch.id.0, true),
             CommandBody::CommitSeal(commit) => (commit.epoch, commit.object.id.0, false),
             CommandBody::CommitMerge(commit) => (commit.epoch, commit.object.id.0, false),
+            CommandBody::CommitVectors(commit) => (commit.epoch, commit.object.id.0, false),
             _ => return,
         };
         if !self.deleted.contains(&stored) {
@@ -297,6 +305,13 @@ impl History {
             }
         }
         (!parts.is_empty()).then_some(CommandBody::CommitMerge(CommitMerge { epoch, object, parts }))
+    }
+
+    fn commit_vectors(&mut self) -> Option<CommandBody> {
+        let view = self.view();
+        let epoch = self.job(&view)?;
+        let ids = Self::ids(&view, epoch, embedder::IDS_MAX)?;
+        embedder::commit_vectors(&mut self.rng, &view, epoch, ids)
     }
 
     fn merge_part(&mut self, namespace: &NamespaceManifest, object: ObjectId, ids: &mut impl Iterator<Item = u64>) -> Option<MergePart> {

@@ -2,15 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod embedder;
 mod history;
 mod naive;
+mod vectors;
 
 use history::History;
 use std::collections::BTreeMap;
 
 /// Histories, and commands in each. `SILTSTONE_MODEL_HISTORIES` asks for more.
 const HISTORIES: u64 = 120;
-const STEPS: usize = 250;
+const STEPS: usize = 300;
 
 #[test]
 fn random_histories_end_as_the_naive_model_says() {
@@ -30,7 +32,9 @@ fn random_histories_end_as_the_naive_model_says() {
     }
     println!("commands by kind and whether refused: {counts:#?}");
     // A history in which nothing is ever sealed, or nothing refused, would show nothing.
-    for kind in ["commit_batch", "commit_seal", "commit_merge", "allocate_ids", "close_chunks", "forget_retired"] {
+    let kinds = ["commit_batch", "commit_seal", "commit_merge", "allocate_ids", "close_chunks", "forget_retired"];
+    let of_vectors = ["commit_vectors", "join_vectors", "add_model", "use_model", "remove_model"];
+    for kind in kinds.into_iter().chain(of_vectors) {
         for is_refused in [false, true] {
             let count = counts.get(&(kind, is_refused)).copied().unwrap_or(0);
             assert!(u64::from(count) * 20 >= histories, "{kind} (refused: {is_refused}) came {count} times in {histories} histories");

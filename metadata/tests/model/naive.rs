@@ -1,7 +1,8 @@
 //! What the machine should do, written with plain sets and no thought of speed. It predicts each reply, and then compares what exists.
 
+use crate::vectors::Vectors;
 use siltstone_core::{BatchId, ChunkId, Epoch, NamespaceId, ObjectId, PackId, SegmentId};
-use siltstone_format::command::{ClientKey, CommandBody, CommitBatch, CommitMerge, CommitSeal, Reply, SliceOutcome};
+use siltstone_format::command::{ClientKey, CommandBody, CommitBatch, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome};
 use siltstone_format::manifest::{BatchRecord, ChunkState, Manifest, ObjectRecord, SEQUENCE_WINDOW, is_namespace_name};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,7 @@ pub(crate) struct Naive {
     objects: BTreeMap<ObjectId, ObjectRecord>,
     packs: BTreeMap<PackId, Part>,
     segments: BTreeMap<SegmentId, Part>,
+    vectors: Vectors,
 }
 
 /// A pack or a segment.
@@ -103,6 +105,7 @@ impl Naive {
                     gone.iter().for_each(|chunk| self.bury(*chunk));
                     self.packs.retain(|_, pack| pack.namespace != id);
                     self.segments.retain(|_, segment| segment.namespace != id);
+                    self.vectors.drop_namespace(id);
                 }
                 Some(Reply::Done)
             }
@@ -113,6 +116,10 @@ impl Naive {
             }
             CommandBody::CommitSeal(commit) => self.commit_seal(commit),
             CommandBody::CommitMerge(commit) => self.commit_merge(commit),
+            CommandBody::CommitVectors(commit) => self.commit_vectors(commit),
+            CommandBody::AddModel { model, dimension, source } => self.vectors.add_model(model, *dimension, source),
+            CommandBody::UseModel { model } => self.vectors.use_model(model),
+            CommandBody::RemoveModel { model } => self.vectors.remove_model(model),
             CommandBody::ForgetRetired { batches, objects, .. } => {
                 if batches.iter().any(|id| self.is_batch_named(*id)) || objects.iter().any(|id| self.is_object_named(*id)) {
                     return None;
@@ -272,12 +279,32 @@ impl Naive {
         Some(Reply::Done)
     }
 
+    fn commit_vectors(&mut self, commit: &CommitVectors) -> Option<Reply> {
+        if let Some(known) = self.objects.get(&commit.object.id) {
+            return (*known == commit.object).then_some(Reply::Done);
+        }
+        self.use_id(commit.epoch, commit.object.id.0)?;
+        let mut seen = BTreeSet::new();
+        for part in &commit.parts {
+            self.names.values().find(|id| **id == part.namespace).filter(|_| seen.insert(part.namespace))?;
+            for set in &part.sets_out {
+                self.use_id(commit.epoch, set.id.0)?;
+            }
+            self.vectors.replace(part)?;
+        }
+        if commit.parts.iter().all(|part| part.sets_out.is_empty()) {
+            return None;
+        }
+        self.objects.insert(commit.object.id, commit.object);
+        Some(Reply::Done)
+    }
+
     pub(crate) fn is_batch_named(&self, id: BatchId) -> bool {
         self.chunks.values().any(|chunk| chunk.state != State::Sealed && chunk.rows.values().any(|batch| *batch == id))
     }
 
     pub(crate) fn is_object_named(&self, id: ObjectId) -> bool {
-        self.packs.values().chain(self.segments.values()).any(|part| part.object == id)
+        self.packs.values().chain(self.segments.values()).any(|part| part.object == id) || self.vectors.is_object_named(id)
     }
 
     /// Panics where the manifest is not what this model says.
@@ -316,6 +343,7 @@ impl Naive {
         }
         assert_eq!(seen, self.chunks.keys().copied().collect(), "AK-1: every chunk with rows, or open, is there");
         assert_eq!((manifest.totals.rows, manifest.totals.body_bytes), (rows, body_bytes));
+        self.vectors.check(manifest);
         for id in self.batches.keys() {
             assert_eq!(manifest.batches.contains_key(id), self.is_batch_named(*id), "MF-1: batch {id}");
             assert_eq!(manifest.retired_batches.get(*id).is_some(), !self.is_batch_named(*id), "MF-1: batch {id}");

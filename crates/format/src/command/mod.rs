@@ -6,14 +6,16 @@
 mod batch;
 mod reply;
 mod seal;
+mod vectors;
 
 pub use batch::{ClientKey, CommitBatch, SliceCommit};
 pub use reply::{Rejection, Reply, SliceOutcome};
 pub use seal::{ChunkEnd, CommitMerge, CommitSeal, MergePart, SealPart};
+pub use vectors::{CommitVectors, VectorPart};
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ModelId, ObjectId, WriterId};
 
 const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
 const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
@@ -63,7 +65,7 @@ pub enum CommandBody {
         /// How many, 1..=[`ALLOCATION_MAX`].
         count: u32,
     },
-    /// Ids of batches, objects, packs and segments (one counter for all) for this epoch's use alone. → [`Reply::Ids`]
+    /// Ids of batches, objects, packs, segments and vector sets (one counter for all) for this epoch's use alone. → [`Reply::Ids`]
     AllocateIds {
         /// Who asks.
         epoch: Epoch,
@@ -102,6 +104,27 @@ pub enum CommandBody {
         /// Objects.
         objects: Vec<ObjectId>,
     },
+    /// Adds pattern vectors: a compare-and-swap. → [`Reply::Done`]
+    CommitVectors(CommitVectors),
+    /// Makes a model known, so that its vectors are made. → [`Reply::Done`], also when it is known just so
+    AddModel {
+        /// Its id.
+        model: ModelId,
+        /// Numbers in a vector, not 0.
+        dimension: u16,
+        /// Where its files lie; empty for the model that is built in.
+        source: String,
+    },
+    /// Makes a known model the one whose vectors queries use. → [`Reply::Done`]
+    UseModel {
+        /// Its id.
+        model: ModelId,
+    },
+    /// Forgets a model that does not serve, and all its vectors. → [`Reply::Done`], also when there is none
+    RemoveModel {
+        /// Its id.
+        model: ModelId,
+    },
 }
 
 impl CommandBody {
@@ -115,13 +138,17 @@ impl CommandBody {
             | Self::ForgetRetired { epoch, .. }
             | Self::CommitBatch(CommitBatch { epoch, .. })
             | Self::CommitSeal(CommitSeal { epoch, .. })
-            | Self::CommitMerge(CommitMerge { epoch, .. }) => Some(*epoch),
+            | Self::CommitMerge(CommitMerge { epoch, .. })
+            | Self::CommitVectors(CommitVectors { epoch, .. }) => Some(*epoch),
             Self::FoundGroup { .. }
             | Self::RegisterWriter { .. }
             | Self::RegisterJob { .. }
             | Self::FenceEpoch { .. }
             | Self::CreateNamespace { .. }
-            | Self::DropNamespace { .. } => None,
+            | Self::DropNamespace { .. }
+            | Self::AddModel { .. }
+            | Self::UseModel { .. }
+            | Self::RemoveModel { .. } => None,
         }
     }
 
@@ -142,6 +169,10 @@ impl CommandBody {
             Self::CommitSeal(_) => "commit_seal",
             Self::CommitMerge(_) => "commit_merge",
             Self::ForgetRetired { .. } => "forget_retired",
+            Self::CommitVectors(_) => "commit_vectors",
+            Self::AddModel { .. } => "add_model",
+            Self::UseModel { .. } => "use_model",
+            Self::RemoveModel { .. } => "remove_model",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the machine answers.
 
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, ErrorKind, Incarnation, NamespaceId, ObjectId, PackId, SegmentId};
+use siltstone_core::{BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId};
 
 /// What a command did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Reply {
         /// How many.
         count: u32,
     },
-    /// Ids `first..first + count` for batches, objects, packs and segments.
+    /// Ids `first..first + count` for batches, objects, packs, segments and vector sets.
     Ids {
         /// The first.
         first: u64,
@@ -167,6 +167,18 @@ pub enum Rejection {
         /// What is wrong.
         detail: String,
     },
+    /// No such model.
+    #[error("apply a command: model {model} is not known; add it first")]
+    UnknownModel {
+        /// Its id.
+        model: ModelId,
+    },
+    /// A compare-and-swap lost: the vector set is gone.
+    #[error("join vectors: set {set} is gone")]
+    VectorConflict {
+        /// The set.
+        set: VectorSetId,
+    },
 }
 
 impl Rejection {
@@ -176,7 +188,7 @@ impl Rejection {
         match self {
             Self::NotFounded => ErrorKind::Unavailable,
             Self::FencedEpoch { .. } | Self::UnknownEpoch { .. } => ErrorKind::Fenced,
-            Self::UnknownNamespace { .. } => ErrorKind::NotFound,
+            Self::UnknownNamespace { .. } | Self::UnknownModel { .. } => ErrorKind::NotFound,
             Self::ChunkNotOpen { .. }
             | Self::OffsetMismatch { .. }
             | Self::ChunkConflict { .. }
@@ -185,6 +197,7 @@ impl Rejection {
             | Self::CoverConflict { .. }
             | Self::BatchConflict { .. }
             | Self::ObjectConflict { .. }
+            | Self::VectorConflict { .. }
             | Self::StillNamed { .. } => ErrorKind::Conflict,
             Self::NamespaceName { .. } | Self::WrongNamespace { .. } | Self::IdNotAllocated { .. } | Self::Invalid { .. } => ErrorKind::InvalidInput,
         }

@@ -1,5 +1,5 @@
 //! The envelope of every object that we put: a header, sections one after the other, a footer that lists them, a trailer. A batch has slices as
-//! its sections; an object has packs and segments. `docs/formats/object.md` has the layout.
+//! its sections; an object has packs, segments and vector sets. `docs/formats/object.md` has the layout.
 //!
 //! Readers come from the manifest, which names sections and footers by range and checksum, so they read neither header nor trailer. Those, and
 //! the footer, are for whoever has an object without a manifest: inspection and [`verify`]. What is not here: what a section means.
@@ -50,6 +50,8 @@ pub enum SectionKind {
     Pack,
     /// A segment, whose inside is another crate's.
     Segment,
+    /// A set of pattern vectors.
+    Vectors,
 }
 
 impl SectionKind {
@@ -58,11 +60,12 @@ impl SectionKind {
             Self::Slice => 1,
             Self::Pack => 2,
             Self::Segment => 3,
+            Self::Vectors => 4,
         }
     }
 
     fn from_number(number: u8) -> Option<Self> {
-        [Self::Slice, Self::Pack, Self::Segment].into_iter().find(|kind| kind.number() == number)
+        [Self::Slice, Self::Pack, Self::Segment, Self::Vectors].into_iter().find(|kind| kind.number() == number)
     }
 }
 

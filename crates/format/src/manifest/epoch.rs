@@ -22,7 +22,7 @@ pub struct EpochRecord {
     pub registered_at_ms: i64,
     /// Chunk ids that were allocated to it and not yet opened (RA-1).
     pub chunk_ids: IdBlocks,
-    /// Ids of batches, objects, packs and segments that were allocated to it and not yet used.
+    /// Ids of batches, objects, packs, segments and vector sets that were allocated to it and not yet used.
     pub ids: IdBlocks,
     /// The chunks that it holds open, and their namespaces.
     pub open_chunks: Map<ChunkId, NamespaceId>,

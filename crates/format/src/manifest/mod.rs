@@ -12,6 +12,7 @@ mod producer;
 mod records;
 mod retired;
 mod segment;
+mod vectors;
 
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
 pub use epoch::{EpochOwner, EpochRecord, IdBlocks};
@@ -21,8 +22,9 @@ pub use producer::{ProducerKey, ProducerState, SEQUENCE_WINDOW};
 pub use records::{BatchRecord, BatchState, ByteRange, CheckedRange, Fate, ObjectRecord, ObjectState};
 pub use retired::{RetiredBatch, RetiredBatches};
 pub use segment::{ChunkList, ChunkListError, SegmentRecord};
+pub use vectors::{ModelRecord, ModelState, VectorSetRecord};
 
-use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 use std::sync::Arc;
 
 /// A persistent ordered map: clones share structure, and iteration is by key, so that equal states have equal bytes.
@@ -62,6 +64,8 @@ pub struct Manifest {
     pub writers: Map<WriterId, Epoch>,
     /// The live epoch of each job.
     pub jobs: Map<Arc<str>, Epoch>,
+    /// Embedding models.
+    pub models: Map<ModelId, Arc<ModelRecord>>,
     /// Sums over all namespaces.
     pub totals: Totals,
 }
@@ -75,7 +79,7 @@ pub struct Counters {
     pub namespace: u32,
     /// The next chunk id; 1 is the first.
     pub chunk: u64,
-    /// The next id of a batch, object, pack or segment; 1 is the first.
+    /// The next id of a batch, object, pack, segment or vector set; 1 is the first.
     pub id: u64,
 }
 
@@ -103,6 +107,12 @@ impl Manifest {
     #[must_use]
     pub fn namespace(&self, id: NamespaceId) -> Option<&Arc<NamespaceManifest>> {
         self.namespaces.get(&id)
+    }
+
+    /// The model whose vectors queries use.
+    #[must_use]
+    pub fn serving_model(&self) -> Option<&Arc<ModelRecord>> {
+        self.models.values().find(|model| model.state == ModelState::Serving)
     }
 
     /// Chunks that can be sealed now, namespace by namespace. Costs nothing for namespaces whose chunks are all sealed.

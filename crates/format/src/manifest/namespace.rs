@@ -1,8 +1,8 @@
 //! One namespace: its chunks, packs, segments, producers and sums.
 
-use super::{ChunkRecord, ChunkState, Map, PackChunk, PackRecord, ProducerKey, ProducerState, SegmentRecord};
+use super::{ChunkRecord, ChunkState, Map, PackChunk, PackRecord, ProducerKey, ProducerState, SegmentRecord, VectorSetRecord};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{ChunkId, NamespaceId, PackId, SegmentId};
+use siltstone_core::{ChunkId, NamespaceId, PackId, SegmentId, VectorSetId};
 use std::sync::Arc;
 
 /// Bytes a namespace's name has at most.
@@ -23,6 +23,8 @@ pub struct NamespaceManifest {
     pub packs: Map<PackId, Arc<PackRecord>>,
     /// Segments.
     pub segments: Map<SegmentId, Arc<SegmentRecord>>,
+    /// Sets of pattern vectors.
+    pub vectors: Map<VectorSetId, Arc<VectorSetRecord>>,
     /// What is remembered of keyed producers.
     pub producers: Map<ProducerKey, ProducerState>,
     /// Sums over the above.
@@ -40,6 +42,7 @@ impl NamespaceManifest {
             chunks: Map::new_sync(),
             packs: Map::new_sync(),
             segments: Map::new_sync(),
+            vectors: Map::new_sync(),
             producers: Map::new_sync(),
             totals: Totals::default(),
         }
@@ -67,6 +70,7 @@ impl NamespaceManifest {
         self.chunks.values().for_each(|chunk| totals.add_chunk(chunk));
         self.packs.values().for_each(|pack| totals.add_pack(pack));
         self.segments.values().for_each(|segment| totals.add_segment(segment));
+        self.vectors.values().for_each(|set| totals.add_vectors(set));
         totals
     }
 }
@@ -96,6 +100,12 @@ pub struct Totals {
     pub segments: u64,
     /// Bytes of segments.
     pub segment_bytes: u64,
+    /// Sets of pattern vectors.
+    pub vector_sets: u64,
+    /// Pattern vectors in them.
+    pub vectors: u64,
+    /// Bytes of the sets.
+    pub vector_bytes: u64,
 }
 
 macro_rules! change {
@@ -113,6 +123,9 @@ macro_rules! change {
             self.pack_bytes = self.pack_bytes.$op(other.pack_bytes);
             self.segments = self.segments.$op(other.segments);
             self.segment_bytes = self.segment_bytes.$op(other.segment_bytes);
+            self.vector_sets = self.vector_sets.$op(other.vector_sets);
+            self.vectors = self.vectors.$op(other.vectors);
+            self.vector_bytes = self.vector_bytes.$op(other.vector_bytes);
         }
     };
 }
@@ -167,6 +180,17 @@ impl Totals {
     #[must_use]
     pub fn of_segment(segment: &SegmentRecord) -> Self {
         Self { segments: 1, segment_bytes: u64::from(segment.range.len), ..Self::default() }
+    }
+
+    /// Adds a set of pattern vectors.
+    pub fn add_vectors(&mut self, set: &VectorSetRecord) {
+        self.add(&Self::of_vectors(set));
+    }
+
+    /// The sums of a set of pattern vectors.
+    #[must_use]
+    pub fn of_vectors(set: &VectorSetRecord) -> Self {
+        Self { vector_sets: 1, vectors: u64::from(set.patterns), vector_bytes: u64::from(set.range.len), ..Self::default() }
     }
 }
 

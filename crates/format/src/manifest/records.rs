@@ -58,7 +58,7 @@ pub struct BatchRecord {
     pub footer: CheckedRange,
 }
 
-/// An object that carries packs and segments.
+/// An object that carries packs, segments and vector sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct ObjectRecord {
     /// Its id, out of a block that was allocated to `epoch`.
@@ -84,7 +84,7 @@ pub struct BatchState {
     pub duplicates: Box<[u32]>,
 }
 
-/// An object, and how many packs and segments are named in it.
+/// An object, and how many packs, segments and vector sets are named in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectState {
     /// What the job committed.

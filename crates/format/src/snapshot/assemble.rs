@@ -4,10 +4,11 @@ use super::encode::namespace_shard;
 use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
 use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{
-    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, NamespaceManifest, ObjectState, RetiredBatch,
-    is_namespace_name,
+    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,
+    RetiredBatch, VectorSetRecord, is_namespace_name,
 };
-use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, Epoch, ObjectId, address::CHUNK_ID_MAX};
+use crate::vectors::DIMENSION_MAX;
+use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, Epoch, NamespaceId, ObjectId, address::CHUNK_ID_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use std::sync::Arc;
 pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u8]>) -> Result<Manifest, SnapshotError> {
     let mut builder = Builder::new(&root.stored)?;
     let mut shards = shards.into_iter();
-    let mut namespaces = Vec::new();
+    let (mut namespaces, mut vectors) = (Vec::new(), Vec::new());
     let mut before: Option<(ShardContent, u64)> = None;
     for reference in root.shards() {
         let place = (reference.content, reference.number);
@@ -35,12 +36,17 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
                 builder.retired(reference, &retired)?;
             }
             (ShardContent::Objects, StoredShard::Objects(list)) => list.into_iter().try_for_each(|object| builder.object(reference, &object))?,
+            (ShardContent::Vectors, StoredShard::Vectors(list)) => vectors.push((reference, list)),
+            (ShardContent::Models, StoredShard::Models(list)) => list.into_iter().try_for_each(|model| builder.model(reference, model))?,
             _ => return Err(SnapshotError::WrongShard { shard: *reference }),
         }
     }
     // Namespaces name batches and objects, so these come last.
     for (reference, list) in namespaces {
         list.into_iter().try_for_each(|namespace| builder.namespace(reference, namespace))?;
+    }
+    for (reference, list) in vectors {
+        list.into_iter().try_for_each(|(namespace, sets)| builder.vectors(reference, namespace, sets))?;
     }
     builder.finish()
 }
@@ -169,6 +175,33 @@ impl Builder {
         Ok(())
     }
 
+    fn model(&mut self, shard: &ShardRef, model: ModelRecord) -> Result<(), SnapshotError> {
+        let serves_twice = model.state == ModelState::Serving && self.manifest.serving_model().is_some();
+        let is_new = !self.manifest.models.contains_key(&model.id) && shard.number == 0;
+        let is_sound = (1..=DIMENSION_MAX).contains(&usize::from(model.dimension));
+        ensure(is_new && is_sound && !serves_twice, || format!("model {} cannot be in shard {shard}", model.id))?;
+        self.manifest.models.insert_mut(model.id.clone(), Arc::new(model));
+        Ok(())
+    }
+
+    /// After all namespaces, objects and models.
+    fn vectors(&mut self, shard: &ShardRef, id: NamespaceId, sets: Vec<VectorSetRecord>) -> Result<(), SnapshotError> {
+        let bad = || SnapshotError::Inconsistent { detail: format!("the vectors of namespace {id} cannot be in shard {shard}") };
+        let namespace = self.manifest.namespaces.get(&id).filter(|_| namespace_shard(id) == shard.number && !sets.is_empty());
+        let mut namespace = NamespaceManifest::clone(namespace.filter(|namespace| namespace.vectors.is_empty()).ok_or_else(bad)?);
+        for set in sets {
+            self.part(set.object, set.id.0)?;
+            let fits = self.manifest.models.get(&set.model).is_some_and(|model| model.dimension == set.dimension);
+            let is_new = set.id.0 < self.manifest.counters.id && !namespace.vectors.contains_key(&set.id);
+            ensure(is_new && fits && set.patterns != 0, || format!("VE-1: vector set {} cannot be in namespace {id}", set.id))?;
+            namespace.totals.add_vectors(&set);
+            self.manifest.totals.add_vectors(&set);
+            namespace.vectors.insert_mut(set.id, Arc::new(set));
+        }
+        self.manifest.namespaces.insert_mut(id, Arc::new(namespace));
+        Ok(())
+    }
+
     fn chunk(&mut self, namespace: &NamespaceManifest, stored: StoredChunk) -> Result<ChunkRecord, SnapshotError> {
         let id = stored.id;
         let bad = || format!("RA-1: chunk {id} of namespace {} has slices, an id or an end that cannot be", namespace.id);
@@ -209,7 +242,8 @@ impl Builder {
     }
 
     fn part(&mut self, object: ObjectId, part: u64) -> Result<(), SnapshotError> {
-        let missing = || SnapshotError::Inconsistent { detail: format!("MF-1: pack or segment {part} names object {object}, which is not there") };
+        let missing =
+            || SnapshotError::Inconsistent { detail: format!("MF-1: pack, segment or vector set {part} names object {object}, which is not there") };
         self.objects.get_mut(&object).ok_or_else(missing)?.parts += 1;
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
-use crate::manifest::{BatchState, IdBlocks, Manifest, NamespaceManifest, ObjectState, RetiredBatch};
+use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch};
 use siltstone_core::NamespaceId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,6 +49,8 @@ enum Members<'a> {
     Namespaces(Vec<&'a Arc<NamespaceManifest>>),
     Batches(Vec<&'a Arc<BatchState>>, Vec<RetiredBatch<'a>>),
     Objects(Vec<&'a ObjectState>),
+    Vectors(Vec<&'a Arc<NamespaceManifest>>),
+    Models(Vec<&'a Arc<ModelRecord>>),
 }
 
 fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)>) -> Result<Encoded, SnapshotError> {
@@ -86,6 +88,15 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
         if let Members::Namespaces(list) = place.or_insert_with(|| Members::Namespaces(Vec::new())) {
             list.push(namespace);
         }
+        if !namespace.vectors.is_empty() {
+            let place = members.entry((ShardContent::Vectors, namespace_shard(id)));
+            if let Members::Vectors(list) = place.or_insert_with(|| Members::Vectors(Vec::new())) {
+                list.push(namespace);
+            }
+        }
+    }
+    if !manifest.models.is_empty() {
+        members.insert((ShardContent::Models, 0), Members::Models(manifest.models.values().collect()));
     }
     for (id, batch) in &manifest.batches {
         let place = members.entry((ShardContent::Batches, id.0 >> ID_SHARD_BITS));
@@ -116,7 +127,7 @@ pub(super) fn namespace_shard(id: NamespaceId) -> u64 {
 impl Members<'_> {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Namespaces(left), Self::Namespaces(right)) => {
+            (Self::Namespaces(left), Self::Namespaces(right)) | (Self::Vectors(left), Self::Vectors(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
             }
             (Self::Batches(left, left_retired), Self::Batches(right, right_retired)) => {
@@ -124,6 +135,7 @@ impl Members<'_> {
                 same && left_retired == right_retired
             }
             (Self::Objects(left), Self::Objects(right)) => left == right,
+            (Self::Models(left), Self::Models(right)) => left == right,
             _ => false,
         }
     }
@@ -131,6 +143,11 @@ impl Members<'_> {
     fn stored(&self) -> StoredShard {
         match self {
             Self::Namespaces(list) => StoredShard::Namespaces(list.iter().map(|namespace| stored_namespace(namespace)).collect()),
+            Self::Vectors(list) => {
+                let sets = |namespace: &NamespaceManifest| namespace.vectors.values().map(|set| set.as_ref().clone()).collect();
+                StoredShard::Vectors(list.iter().map(|namespace| (namespace.id, sets(namespace))).collect())
+            }
+            Self::Models(list) => StoredShard::Models(list.iter().map(|model| model.as_ref().clone()).collect()),
             Self::Batches(live, retired) => StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), stored_retired(retired)),
             Self::Objects(list) => {
                 StoredShard::Objects(list.iter().map(|object| StoredObject { record: object.record, retired_at_ms: object.retired_at_ms }).collect())

@@ -56,6 +56,10 @@ pub enum ShardContent {
     Batches,
     /// Objects.
     Objects,
+    /// Sets of pattern vectors, by namespace.
+    Vectors,
+    /// Embedding models.
+    Models,
 }
 
 impl ShardRef {
@@ -72,6 +76,8 @@ impl fmt::Display for ShardRef {
             ShardContent::Namespaces => "namespaces",
             ShardContent::Batches => "batches",
             ShardContent::Objects => "objects",
+            ShardContent::Vectors => "vectors",
+            ShardContent::Models => "models",
         };
         write!(f, "{content} {} ({})", self.number, self.name())
     }

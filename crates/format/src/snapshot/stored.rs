@@ -1,7 +1,10 @@
 //! The payloads of root and shards, version 1 (postcard). See `docs/formats/snapshot.md`.
 
 use super::ShardRef;
-use crate::manifest::{BatchRecord, ChunkState, Counters, EpochOwner, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef};
+use crate::manifest::{
+    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef,
+    VectorSetRecord,
+};
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
 
@@ -31,6 +34,10 @@ pub(super) enum StoredShard {
     Namespaces(Vec<StoredNamespace>),
     Batches(Vec<StoredBatch>, StoredRetired),
     Objects(Vec<StoredObject>),
+    /// By rising namespace; namespaces without vectors are left out.
+    Vectors(Vec<(NamespaceId, Vec<VectorSetRecord>)>),
+    /// By rising id.
+    Models(Vec<ModelRecord>),
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

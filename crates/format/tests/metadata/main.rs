@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod sample;
+mod sample_vectors;
+mod vectors;
 
 use proptest::prelude::*;
 use siltstone_format::command::{Command, Reply};
-use siltstone_format::manifest::{ChunkList, PackChunks};
+use siltstone_format::manifest::{ChunkList, Manifest, PackChunks};
 use siltstone_format::snapshot::{SnapshotRoot, assemble, decode_blob, encode, encode_blob, encode_changed};
 use std::path::PathBuf;
 
@@ -71,12 +73,18 @@ fn lists_of_the_manifest_have_the_bytes_of_version_1() {
     check_golden("manifest-v1.hex", &[("pack_chunks".into(), packed.into()), ("chunk_list".into(), listed.into())]);
 }
 
+/// Root and shards by name.
+fn snapshot_lines(manifest: &Manifest) -> Vec<(String, Vec<u8>)> {
+    let encoded = encode(manifest).unwrap();
+    let mut lines = vec![("root".to_owned(), encoded.root.encode().unwrap())];
+    lines.extend(encoded.shards.iter().map(|shard| (format!("{:?}-{}", shard.reference.content, shard.reference.number), shard.bytes.clone())));
+    lines
+}
+
 #[test]
 fn a_snapshot_has_the_bytes_of_version_1_and_comes_back() {
     let manifest = sample::manifest();
-    let encoded = encode(&manifest).unwrap();
-    let mut lines = vec![("root".to_owned(), encoded.root.encode().unwrap())];
-    lines.extend(encoded.shards.iter().map(|shard| (format!("{:?}-{}", shard.reference.content, shard.reference.number), shard.bytes.clone())));
+    let lines = snapshot_lines(&manifest);
     check_golden("snapshot-v1.hex", &lines);
 
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
@@ -144,8 +152,8 @@ fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
 }
 
 /// The snapshot with changes in its root or one shard, and every checksum and hash made anew.
-fn forge_snapshot(part: prop::sample::Index, changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
-    let encoded = encode(&sample::manifest()).unwrap();
+fn forge_snapshot(manifest: &Manifest, part: prop::sample::Index, changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+    let encoded = encode(manifest).unwrap();
     let (mut root, mut shards) = (encoded.root.encode().unwrap(), Vec::new());
     let part = part.index(encoded.shards.len() + 1);
     for (position, shard) in encoded.shards.iter().enumerate() {
@@ -178,7 +186,7 @@ proptest! {
 
     #[test]
     fn a_forged_snapshot_is_refused_or_is_another_state(part: prop::sample::Index, changes in changes()) {
-        if let Ok(manifest) = decode_blob(&forge_snapshot(part, &changes)) {
+        if let Ok(manifest) = decode_blob(&forge_snapshot(&sample::manifest(), part, &changes)) {
             prop_assert_eq!(decode_blob(&encode_blob(&manifest).unwrap()), Ok(manifest));
         }
     }

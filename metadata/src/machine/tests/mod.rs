@@ -2,13 +2,18 @@
 
 mod batches;
 mod lives;
+mod models;
 mod seals;
+mod vectors;
 
 use super::*;
-use siltstone_core::{BatchId, ChunkId, Epoch, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
-use siltstone_format::command::{ChunkEnd, ClientKey, CommitBatch, CommitMerge, CommitSeal, MergePart, SealPart, SliceCommit, SliceOutcome};
+use siltstone_core::{BatchId, ChunkId, Epoch, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId, WriterId};
+use siltstone_format::command::{
+    ChunkEnd, ClientKey, CommitBatch, CommitMerge, CommitSeal, CommitVectors, MergePart, SealPart, SliceCommit, SliceOutcome, VectorPart,
+};
 use siltstone_format::manifest::{
-    BatchRecord, ByteRange, CheckedRange, ChunkList, ChunkState, Fate, ObjectRecord, PackChunks, PackRecord, SegmentRecord,
+    BatchRecord, ByteRange, CheckedRange, ChunkList, ChunkState, Fate, ModelRecord, ModelState, ObjectRecord, PackChunks, PackRecord, SegmentRecord,
+    VectorSetRecord,
 };
 
 const FOOTER: CheckedRange = CheckedRange { offset: 900, len: 100, crc32c: 7 };
@@ -131,6 +136,33 @@ impl Group {
         let inputs = pack.chunks.iter().map(|chunk| ChunkEnd { chunk: chunk.chunk, end_offset: chunk.end_offset }).collect();
         CommitSeal { epoch, object, parts: vec![SealPart { namespace, inputs, packs: vec![pack], segments: vec![segment] }] }
     }
+
+    /// Models in these tests have dimension 8, where nothing else is said.
+    fn add_model(&mut self, name: &str, dimension: u16) -> Reply {
+        self.apply(CommandBody::AddModel { model: model(name), dimension, source: String::new() })
+    }
+
+    /// A commit of a set of each (namespace, model, number of patterns); a namespace at most once.
+    fn vectors(&mut self, epoch: Epoch, sets: &[(NamespaceId, &str, u32)]) -> CommitVectors {
+        let object = self.object(epoch);
+        let mut parts = Vec::new();
+        for &(namespace, name, patterns) in sets {
+            let (id, range) = (VectorSetId(self.id(epoch)), CheckedRange { offset: 16, len: 50, crc32c: 2 });
+            let set = VectorSetRecord { id, object: object.id, model: model(name), dimension: 8, patterns, range };
+            parts.push(VectorPart { namespace, sets_in: Vec::new(), sets_out: vec![set] });
+        }
+        CommitVectors { epoch, object, parts }
+    }
+}
+
+fn model(id: &str) -> ModelId {
+    ModelId::new(id).unwrap()
+}
+
+/// The refusal of what cannot be.
+#[track_caller]
+fn is_invalid(reply: Reply, what: &str) {
+    assert!(matches!(reply, Reply::Rejected(Rejection::Invalid { .. })), "{what}: {reply:?}");
 }
 
 fn slice(namespace: NamespaceId, chunk: ChunkId, first_offset: u16, rows: u16) -> SliceCommit {
