@@ -1,7 +1,7 @@
 //! Sets of pattern vectors: what the embedder stores of one namespace (NS-1) and one model. See `docs/formats/pattern-vectors.md`.
 //!
-//! A vector is kept as whole numbers of 8 bits and a scale: on unit vectors that moves a cosine by some 0.003, and takes a quarter of the bytes. What is
-//! not here: vectors of entries (`siltstone-vector`), models, and which pattern is like which.
+//! A vector is kept as whole numbers of 8 bits and a scale: on unit vectors that moves a cosine by some 0.003, and takes a quarter of the bytes. What
+//! is not here: vectors of entries (`siltstone-vector`), models, and which pattern is like which.
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};

@@ -6,6 +6,7 @@ fn sample(kind: ObjectKind) -> ObjectBytes {
     writer.add(SectionKind::Pack, b"a pack");
     writer.add(SectionKind::Segment, b"");
     writer.add(SectionKind::Slice, b"a slice");
+    writer.add(SectionKind::Vectors, b"vectors");
     writer.finish()
 }
 
@@ -17,7 +18,9 @@ fn sections_come_back_where_they_were_put() {
         assert_eq!(found, kind);
         let bytes = |range: &crate::manifest::CheckedRange| &object.bytes[range.offset as usize..][..range.len as usize];
         let sections = footer.sections.iter().map(|section| (section.kind, bytes(&section.range))).collect::<Vec<_>>();
-        assert_eq!(sections, [(SectionKind::Pack, &b"a pack"[..]), (SectionKind::Segment, b""), (SectionKind::Slice, b"a slice")]);
+        let expected =
+            [(SectionKind::Pack, &b"a pack"[..]), (SectionKind::Segment, b""), (SectionKind::Slice, b"a slice"), (SectionKind::Vectors, b"vectors")];
+        assert_eq!(sections, expected);
         assert_eq!(read_footer(bytes(&object.footer), &object.footer), Ok(footer));
     }
 }

@@ -4,7 +4,8 @@ use super::{ByteRange, CheckedRange};
 use serde::{Deserialize, Serialize};
 use siltstone_core::{ModelId, ObjectId, VectorSetId};
 
-/// A set of pattern vectors: a byte range of an object (see [`crate::vectors`]). A pattern may stand in several sets of a model; its vectors are equal.
+/// A set of pattern vectors: a byte range of an object (see [`crate::vectors`]). A pattern may stand in several sets of a model; its vectors are
+/// equal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VectorSetRecord {
     /// Its id, out of a block that was allocated to the epoch of its object.

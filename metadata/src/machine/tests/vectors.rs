@@ -51,7 +51,8 @@ fn vectors_of_an_unknown_model_or_another_dimension_are_refused() {
 fn a_set_that_is_not_as_it_says_is_refused() {
     let (mut group, [shop, _], job) = group();
     let good = group.vectors(job, &[(shop, "one+p1", 5)]);
-    let changes: [(&str, fn(&mut CommitVectors)); 8] = [
+    type Change = fn(&mut CommitVectors);
+    let changes: [(&str, Change); 8] = [
         ("an empty set", |commit| commit.parts[0].sets_out[0].patterns = 0),
         ("vectors of nothing", |commit| commit.parts[0].sets_out[0].dimension = 0),
         ("a set in another object", |commit| commit.parts[0].sets_out[0].object.0 += 1),
