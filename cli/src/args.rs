@@ -4,7 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Log search for Kubernetes: exact counts, full text and patterns, each within one namespace's walls.
+/// Log search for Kubernetes: by meaning, by words with exact counts, and by patterns, each within one namespace's walls.
 #[derive(Parser, Debug)]
 #[command(name = "siltstone", version, max_term_width = 110, subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Start here:  siltstone demo      (sample logs, example queries, then a server to try more on)\n\
@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Dev(DevArgs),
     /// Reads logs from files or standard input: plain text, NDJSON or Parquet, also gzip and zstd. Repeating an import adds nothing twice.
     Import(crate::commands::import::ImportArgs),
-    /// Finds entries: the best matches of words, or the newest.
+    /// Finds entries: the best matches of words, those most like what is asked (near:"…", or a question), or the newest.
     Search(SearchArgs),
     /// Counts the entries that match: exact.
     Count(QueryArgs),
@@ -36,6 +36,9 @@ pub(crate) enum Command {
     Explain(QueryArgs),
     /// Shows what a server holds, namespace by namespace.
     Status(StatusArgs),
+    /// Shows and changes the models that search by meaning uses.
+    #[command(subcommand)]
+    Model(ModelCommand),
 }
 
 /// Where the server is.
@@ -78,6 +81,9 @@ pub(crate) struct QueryArgs {
     /// An answer must cover this commit token (import prints one), or fail.
     #[arg(long, value_name = "TOKEN", default_value = "", hide_default_value = true)]
     pub min_commit: String,
+    /// Where the order is by meaning: wait until every matching pattern has a vector, for 30 s at most.
+    #[arg(long)]
+    pub wait_vectors: bool,
     /// How the answer is printed.
     #[arg(long, short, value_enum, default_value_t = Output::Table)]
     pub output: Output,
@@ -95,6 +101,16 @@ pub(crate) struct SearchArgs {
     /// Best matches of the words first, or newest first. Without words the newest come first anyway.
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
+    /// Where the order is by meaning: one entry a pattern.
+    #[arg(long, value_enum)]
+    pub collapse: Option<CollapseArg>,
+}
+
+/// What is shown once.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum CollapseArg {
+    /// The best entry of each pattern.
+    Pattern,
 }
 
 /// Which entries come first.
@@ -110,6 +126,9 @@ pub(crate) enum OrderArg {
 pub(crate) struct PatternsArgs {
     #[command(flatten)]
     pub query: QueryArgs,
+    /// Those that are most like this come first: a description in plain words. The same as near:"TEXT" in the query.
+    #[arg(long, value_name = "TEXT")]
+    pub near: Option<String>,
     /// Patterns at most.
     #[arg(long, short, default_value_t = 20, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub limit: u32,
@@ -131,6 +150,61 @@ pub(crate) struct TailArgs {
     /// Newest entries to begin with.
     #[arg(long, default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pub backlog: u32,
+}
+
+/// Models.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ModelCommand {
+    /// Shows the models, which one serves, and how far the vectors of each are.
+    List(ModelListArgs),
+    /// Loads a sentence transformer from a directory of the server, and makes its vectors while the present model serves on.
+    Add(ModelAddArgs),
+    /// Makes queries use a model's vectors, once they are all there.
+    Use(ModelUseArgs),
+    /// Forgets a model that does not serve, and its vectors.
+    Remove(ModelIdArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ModelListArgs {
+    /// How the answer is printed.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ModelAddArgs {
+    /// A directory on the server with config.json, tokenizer.json and model.safetensors (BERT's kind, as all-MiniLM-L6-v2).
+    #[arg(value_name = "DIR")]
+    pub path: String,
+    /// Wait until all its vectors are there, showing how far they are.
+    #[arg(long)]
+    pub wait: bool,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ModelUseArgs {
+    /// The model's id, as `siltstone model list` shows it.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Use it although some patterns have no vector of it yet: they rank by words alone.
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ModelIdArgs {
+    /// The model's id, as `siltstone model list` shows it.
+    #[arg(value_name = "ID")]
+    pub id: String,
+    #[command(flatten)]
+    pub server: ServerArgs,
 }
 
 #[derive(Args, Debug)]

@@ -57,5 +57,6 @@ async fn run(command: Command, screen: &mut Screen) -> Result<(), Failure> {
         Command::Tail(args) => commands::query::tail(&args, clock, screen).await,
         Command::Explain(args) => commands::query::explain(&args, clock, screen).await,
         Command::Status(args) => commands::status::status(&args, screen).await,
+        Command::Model(command) => commands::model::model(&command, screen).await,
     }
 }

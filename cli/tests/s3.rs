@@ -79,7 +79,8 @@ fn lines(of: &str, count: u64) -> Vec<u8> {
     let mut text = String::new();
     for number in 0..count {
         let timestamp_ms = 1_700_000_000_000 + number;
-        writeln!(text, "{{\"timestamp_ms\": {timestamp_ms}, \"namespace\": \"shop\", \"body\": \"{of} {number} took {} ms\"}}", number % 911).unwrap();
+        writeln!(text, "{{\"timestamp_ms\": {timestamp_ms}, \"namespace\": \"shop\", \"body\": \"{of} {number} took {} ms\"}}", number % 911)
+            .unwrap();
     }
     text.into_bytes()
 }

@@ -177,7 +177,7 @@ fn a_query_without_a_namespace_is_a_usage_error() {
 fn a_wrong_query_is_a_usage_error_that_points_at_the_place() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    for query in ["severity>=loud", "\"open", "near:\"database is down\"", "fo*o", "(a OR", "a AND"] {
+    for query in ["severity>=loud", "\"open", "a OR near:\"database is down\"", "fo*o", "(a OR", "a AND"] {
         let output = server.cli(&["search", "--namespace", "shop", query]);
         assert_eq!(output.status.code(), Some(2), "{query}: {}", text(&output.stderr));
         assert!(text(&output.stderr).contains('^'), "RQ-1: {query}: {}", text(&output.stderr));

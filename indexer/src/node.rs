@@ -1,7 +1,8 @@
-//! An indexer in one process: ingest, sealing, merging, garbage collection and views over one store and one metadata group.
+//! An indexer in one process: ingest, sealing, merging, embedding, garbage collection and views over one store and one metadata group.
 //!
 //! What is deliberately not here: the metadata group, the store, and listening (`serve`).
 
+use crate::embed::{EmbedConfig, EmbedJob, EmbedJobError, EmbedProgress, EmbedSources, Models};
 use crate::gc::{GarbageCollector, GcConfig};
 use crate::ingest::{Ingest, IngestConfig, IngestError};
 use crate::job::JobLife;
@@ -10,7 +11,8 @@ use crate::patience::Patience;
 use crate::problems::Problems;
 use crate::seal::{SealConfig, SealError, Sealer};
 use crate::view::{LiveRows, ViewConfig, Views};
-use siltstone_core::{Clock, CommitToken, ErrorKind};
+use siltstone_core::{Clock, CommitToken, ErrorKind, ModelId};
+use siltstone_format::manifest::Manifest;
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
@@ -25,6 +27,8 @@ pub struct IndexerConfig {
     pub seal: SealConfig,
     /// Merging.
     pub merge: MergeConfig,
+    /// Vectors of patterns.
+    pub embed: EmbedConfig,
     /// Garbage.
     pub gc: GcConfig,
     /// Reading.
@@ -60,6 +64,9 @@ pub enum IndexerError {
     /// Sealing or merging.
     #[error(transparent)]
     Seal(#[from] SealError),
+    /// Embedding.
+    #[error(transparent)]
+    Embed(#[from] EmbedJobError),
 }
 
 impl IndexerError {
@@ -70,6 +77,7 @@ impl IndexerError {
             Self::Metadata(error) => error.kind(),
             Self::Ingest(error) => error.kind(),
             Self::Seal(error) => error.kind(),
+            Self::Embed(error) => error.kind(),
         }
     }
 }
@@ -85,6 +93,8 @@ struct Inner {
     views: Views,
     sealer: Arc<Sealer>,
     merger: Arc<Merger>,
+    embedder: Option<Arc<EmbedJob>>,
+    models: Arc<Models>,
     collector: Arc<GarbageCollector>,
     problems: Problems,
     /// Dropped last: dropping it ends the background tasks.
@@ -107,15 +117,25 @@ impl Indexer {
         let ingest = Ingest::start(config.ingest, store.clone(), metadata.clone(), live.clone(), clock).await?;
         let job = |name| JobLife::begin(metadata.clone(), name, config.patience);
         let (seal_job, merge_job, gc_job) = (Arc::new(job("seal").await?), Arc::new(job("merge").await?), Arc::new(job("gc").await?));
-        let sealer = Arc::new(Sealer::new(config.seal, seal_job, store.clone(), views.packs().clone(), live));
+        let sealer = Arc::new(Sealer::new(config.seal, seal_job, store.clone(), views.packs().clone(), live.clone()));
         let merger = Arc::new(Merger::new(config.merge, merge_job, store.clone(), views.packs().clone(), views.segments().clone()));
+        let models = Arc::new(Models::default());
+        let mut embedder = None;
+        if config.embed.is_on {
+            let sources = EmbedSources { packs: views.packs().clone(), segments: views.segments().clone(), vectors: views.vectors().clone(), live };
+            let embed_job = Arc::new(job("embed").await?);
+            embedder = Some(Arc::new(EmbedJob::new(config.embed, embed_job, store.clone(), sources, models.clone())));
+        }
         let collector = Arc::new(GarbageCollector::new(config.gc, gc_job, store));
         let problems = Problems::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(sealer.clone().run(problems.clone()));
         tasks.spawn(merger.clone().run(problems.clone()));
         tasks.spawn(collector.clone().run(problems.clone()));
-        Ok(Self { inner: Arc::new(Inner { ingest, views, sealer, merger, collector, problems, _tasks: tasks }) })
+        if let Some(embedder) = &embedder {
+            tasks.spawn(embedder.clone().run(problems.clone()));
+        }
+        Ok(Self { inner: Arc::new(Inner { ingest, views, sealer, merger, embedder, models, collector, problems, _tasks: tasks }) })
     }
 
     /// The ingest role.
@@ -130,6 +150,18 @@ impl Indexer {
         &self.inner.views
     }
 
+    /// How far a model's vectors are.
+    #[must_use]
+    pub fn embed_progress(&self, model: &ModelId, manifest: &Manifest) -> EmbedProgress {
+        self.inner.embedder.as_ref().map_or_else(EmbedProgress::default, |embedder| embedder.progress(model, manifest))
+    }
+
+    /// Loaded models.
+    #[must_use]
+    pub fn models(&self) -> &Arc<Models> {
+        &self.inner.models
+    }
+
     /// The garbage collector.
     #[must_use]
     pub fn collector(&self) -> &GarbageCollector {
@@ -142,7 +174,7 @@ impl Indexer {
         &self.inner.problems
     }
 
-    /// Flushes, seals and merges all that is there.
+    /// Flushes, seals, merges and embeds all that is there.
     ///
     /// # Errors
     /// [`IndexerError`]
@@ -150,6 +182,9 @@ impl Indexer {
         self.inner.ingest.close_all().await?;
         self.inner.sealer.seal_all().await?;
         self.inner.merger.merge_all().await?;
+        if let Some(embedder) = &self.inner.embedder {
+            embedder.embed_all().await?;
+        }
         Ok(self.inner.views.metadata().manifest().token())
     }
 }

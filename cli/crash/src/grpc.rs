@@ -69,7 +69,7 @@ impl Grpc {
 
     async fn search(&self, spec: QuerySpec) -> Result<Vec<SeenRow>, String> {
         let mut client = SearchClient::new(self.channel.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
-        let answer = client.search(SearchRequest { spec: Some(spec), limit: LIMIT_MAX, order: 0 }).await.map_err(words)?;
+        let answer = client.search(SearchRequest { spec: Some(spec), limit: LIMIT_MAX, ..SearchRequest::default() }).await.map_err(words)?;
         Ok(answer.into_inner().rows.into_iter().map(seen_row).collect())
     }
 }

@@ -3,7 +3,9 @@
 use super::dev::{self, Running};
 use super::import::{Progress, connect_patiently, send_source};
 use super::query;
-use crate::args::{DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs, TuningArgs};
+use crate::args::{
+    CollapseArg, DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs, TuningArgs,
+};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{Screen, counted};
@@ -19,6 +21,9 @@ const SEED: u64 = 20;
 
 /// The sample file is written in pieces of about this many bytes.
 const WRITE_BYTES: usize = 1 << 20;
+
+/// What the demo asks by meaning.
+const MEANT: &str = "near:\"the database refuses connections\"";
 
 /// The sample logs end at this time, so that the same demo gives the same answers on every machine: 2026-06-01T00:00:00Z.
 const END_MS: i64 = 1_780_272_000_000;
@@ -141,6 +146,7 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
         since: None,
         until: None,
         min_commit: String::new(),
+        wait_vectors: true,
         output: Output::Table,
         server: server.clone(),
     };
@@ -150,13 +156,16 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
     heading(screen, "How many?", "count", "severity>=error", &namespaces)?;
     query::count(&ask("severity>=error", &namespaces), clock, screen).await?;
     heading(screen, "What kinds of trouble?", "patterns --limit 8", "severity>=error", &namespaces)?;
-    query::patterns(&PatternsArgs { query: ask("severity>=error", &namespaces), limit: 8 }, clock, screen).await?;
+    query::patterns(&PatternsArgs { query: ask("severity>=error", &namespaces), near: None, limit: 8 }, clock, screen).await?;
     heading(screen, "When?", "histogram --step 1h", "severity>=error", &namespaces)?;
     query::histogram(&HistogramArgs { query: ask("severity>=error", &namespaces), step: Some("1h".to_owned()) }, clock, screen).await?;
     let quoted = format!("\"{phrase}\"");
     heading(screen, "Where exactly? A phrase, newest first", "search --limit 5 --order newest", &quoted, &namespaces)?;
-    let search = |query: &str, names: &[String], order, limit| SearchArgs { query: ask(query, names), limit, order };
+    let search = |query: &str, names: &[String], order, limit| SearchArgs { query: ask(query, names), limit, order, collapse: None };
     query::search(&search(&quoted, &namespaces, Some(OrderArg::Newest), 5), clock, screen).await?;
+    heading(screen, "What is it like? By meaning, one entry a pattern", "search --limit 5 --collapse pattern", MEANT, &namespaces)?;
+    let meant = SearchArgs { collapse: Some(CollapseArg::Pattern), ..search(MEANT, &namespaces, None, 5) };
+    query::search(&meant, clock, screen).await?;
     heading(screen, "Words, best matches first", "search --limit 5", "connection AND (timeout OR refused) -debug", &namespaces)?;
     query::search(&search("connection AND (timeout OR refused) -debug", &namespaces, None, 5), clock, screen).await?;
     let slow = "latency_ms:>1000";

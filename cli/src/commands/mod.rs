@@ -3,6 +3,7 @@
 pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod import;
+pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod status;
 
@@ -24,5 +25,6 @@ pub(crate) fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, 
         start_ns: time("--since", &args.since)?,
         end_ns: time("--until", &args.until)?,
         min_commit: args.min_commit.clone(),
+        wait_vectors: args.wait_vectors,
     })
 }

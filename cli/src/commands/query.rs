@@ -14,7 +14,12 @@ pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Sc
         Some(OrderArg::Best) => Order::Best,
         Some(OrderArg::Newest) => Order::Newest,
     };
-    let request = SearchRequest { spec: Some(spec_of(&args.query, clock)?), limit: args.limit, order: order.into() };
+    let request = SearchRequest {
+        spec: Some(spec_of(&args.query, clock)?),
+        limit: args.limit,
+        order: order.into(),
+        collapse_patterns: args.collapse.is_some(),
+    };
     let answer = Client::connect(&args.query.server).await?.search().search(request).await?.into_inner();
     output::rows::print(screen, args.query.output, &answer.rows)?;
     if args.query.output == Output::Table {
@@ -30,7 +35,12 @@ pub(crate) async fn count(args: &QueryArgs, clock: &dyn Clock, screen: &mut Scre
 }
 
 pub(crate) async fn patterns(args: &PatternsArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
-    let request = PatternsRequest { spec: Some(spec_of(&args.query, clock)?), limit: args.limit };
+    let mut spec = spec_of(&args.query, clock)?;
+    if let Some(near) = &args.near {
+        let quoted = near.replace('\\', "\\\\").replace('"', "\\\"");
+        spec.query = format!("near:\"{quoted}\" {}", spec.query);
+    }
+    let request = PatternsRequest { spec: Some(spec), limit: args.limit };
     let answer = Client::connect(&args.query.server).await?.search().patterns(request).await?.into_inner();
     output::patterns::print(screen, args.query.output, &answer)
 }

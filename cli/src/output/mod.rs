@@ -92,6 +92,10 @@ pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
     for hint in &info.hints {
         screen.note(&format!("hint: {hint}"));
     }
+    if info.patterns_waiting > 0 {
+        let what = counted(info.patterns_waiting, "pattern has", "patterns have");
+        screen.note(&format!("note: {what} no vector yet and rank by words alone; --wait-vectors waits for them"));
+    }
     for name in &info.unknown_namespaces {
         screen.note(&format!("note: there is no namespace {name:?}; `siltstone status` lists those that are there"));
     }

@@ -15,6 +15,7 @@ pub(crate) fn print(screen: &mut Screen, output: Output, answer: &PatternsRespon
                     "pattern": pattern.text,
                     "count": pattern.count,
                     "share": pattern.share,
+                    "similarity": pattern.similarity,
                     "first_seen": time_text(pattern.first_seen_ns, 9),
                     "last_seen": time_text(pattern.last_seen_ns, 9),
                     "example": pattern.example.as_ref().map(rows::json_of),
@@ -28,8 +29,10 @@ pub(crate) fn print(screen: &mut Screen, output: Output, answer: &PatternsRespon
 }
 
 fn table(screen: &mut Screen, answer: &PatternsResponse) -> Result<(), Failure> {
+    let by_meaning = answer.info.as_ref().is_some_and(|info| !info.model.is_empty());
     if !answer.patterns.is_empty() {
-        screen.line(&format!("{:>12} {:>7}  {:<20} {:<20}  {}", "COUNT", "SHARE", "FIRST SEEN", "LAST SEEN", "PATTERN"))?;
+        let like = if by_meaning { "LIKE  " } else { "" };
+        screen.line(&format!("{like}{:>12} {:>7}  {:<20} {:<20}  {}", "COUNT", "SHARE", "FIRST SEEN", "LAST SEEN", "PATTERN"))?;
     }
     for pattern in &answer.patterns {
         let text = printable(pattern.text.as_bytes());
@@ -40,8 +43,13 @@ fn table(screen: &mut Screen, answer: &PatternsResponse) -> Result<(), Failure> 
             }
             _ => text,
         };
+        let like = match (by_meaning, pattern.similarity) {
+            (false, _) => String::new(),
+            (true, None) => "   -  ".to_owned(),
+            (true, Some(similarity)) => format!("{similarity:.2}  "),
+        };
         let line = format!(
-            "{:>12} {:>6.1}%  {:<20} {:<20}  {}",
+            "{like}{:>12} {:>6.1}%  {:<20} {:<20}  {}",
             grouped(pattern.count),
             pattern.share * 100.0,
             time_text(pattern.first_seen_ns, 0),

@@ -1,11 +1,11 @@
 //! Entries: one a line.
 
-use super::{Screen, printable, time_text};
+use super::{Screen, grouped, printable, time_text};
 use crate::args::Output;
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use siltstone_core::{RowAddress, Severity};
-use siltstone_proto::v1::{Row, value::Kind};
+use siltstone_proto::v1::{Ranks, Row, value::Kind};
 
 pub(crate) fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Failure> {
     for row in rows {
@@ -45,6 +45,12 @@ pub(crate) fn json_of(row: &Row) -> Value {
         object.insert("attributes".into(), Value::Object(attributes));
     }
     object.insert("score".into(), json!(row.score));
+    if let Some(ranks) = &row.ranks {
+        object.insert("pattern".into(), json!(ranks.pattern));
+        object.insert("pattern_count".into(), json!(ranks.pattern_count));
+        object.insert("similarity".into(), json!(ranks.similarity));
+        object.insert("words".into(), json!(ranks.words));
+    }
     if row.timestamp_observed {
         object.insert("timestamp_observed".into(), json!(true));
     }
@@ -70,6 +76,12 @@ fn severity_of(row: &Row) -> Severity {
     Severity::from_number(u8::try_from(row.severity_number).unwrap_or(0))
 }
 
+/// Why an entry stands where it stands: its score, its parts, and how many entries have its pattern.
+fn ranks_text(score: f64, ranks: &Ranks) -> String {
+    let similarity = ranks.similarity.map_or_else(|| "   -".to_owned(), |similarity| format!("{similarity:.2}"));
+    format!("{score:.3} = like {similarity} words {:>4.1}  ×{:<6} ", ranks.words, grouped(ranks.pattern_count))
+}
+
 fn line_of(screen: &Screen, row: &Row) -> String {
     let severity = severity_of(row);
     let name = match severity.name() {
@@ -86,8 +98,9 @@ fn line_of(screen: &Screen, row: &Row) -> String {
         ("", pod) => format!("{}/{pod}", row.namespace),
         (deployment, _) => format!("{}/{deployment}", row.namespace),
     };
+    let ranks = row.ranks.as_ref().map_or_else(String::new, |ranks| ranks_text(row.score, ranks));
     let (time, source, body) = (time_text(row.timestamp_ns, 3), printable(source.as_bytes()), printable(&row.body));
-    let taken = time.len() + 1 + 5 + 1 + source.chars().count() + 2;
+    let taken = ranks.chars().count() + time.len() + 1 + 5 + 1 + source.chars().count() + 2;
     let body = match screen.width {
         Some(width) if taken + body.chars().count() > width => {
             let room = width.saturating_sub(taken + 1).max(20);
@@ -99,5 +112,11 @@ fn line_of(screen: &Screen, row: &Row) -> String {
         }
         _ => body,
     };
-    format!("{} {} {}  {body}", screen.paint("2", &time), screen.paint(colour, &format!("{name:<5}")), screen.paint("36", &source))
+    format!(
+        "{}{} {} {}  {body}",
+        screen.paint("35", &ranks),
+        screen.paint("2", &time),
+        screen.paint(colour, &format!("{name:<5}")),
+        screen.paint("36", &source)
+    )
 }

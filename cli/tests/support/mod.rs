@@ -119,6 +119,6 @@ pub async fn count(search: &mut SearchClient<Channel>, namespaces: &[String], qu
 }
 
 pub async fn rows(search: &mut SearchClient<Channel>, namespaces: &[String], query: &str, order: Order) -> Vec<Row> {
-    let request = SearchRequest { spec: Some(spec(namespaces, query)), limit: 10_000, order: order.into() };
+    let request = SearchRequest { spec: Some(spec(namespaces, query)), limit: 10_000, order: order.into(), ..SearchRequest::default() };
     search.search(request).await.unwrap().into_inner().rows
 }

@@ -10,10 +10,12 @@ pub mod expr;
 mod fingerprint;
 mod number;
 pub mod parse;
+mod question;
 mod reserved;
 mod simplify;
 pub mod time;
 
 pub use expr::{Expr, Field, Literal, Number, Predicate, Text, TimeRange};
 pub use parse::{Hint, ParseError, ParseOptions, Problem, Query, Span, parse};
+pub use question::question_words;
 pub use time::{TimeError, parse_time, parse_time_span};

@@ -27,6 +27,7 @@ pub use build::SegmentBuilder;
 pub use error::{FetchError, SegmentError};
 pub use fetch::{ChunkFetcher, ChunkRows};
 pub use merge::merge;
+pub use rank::words_bound;
 pub use reader::{ChunkSummary, SegmentReader};
 pub use scan::scan_matches;
 pub use source::{

@@ -5,6 +5,7 @@
 mod count;
 mod explain;
 mod histogram;
+mod near;
 mod patterns;
 mod search;
 mod step;
@@ -12,6 +13,7 @@ mod step;
 pub use count::{Counts, count};
 pub use explain::explain;
 pub use histogram::{Histogram, histogram};
+pub use near::{Near, NearRows, Ranks, search_near};
 pub use patterns::{FoundPattern, Patterns, patterns};
 pub use search::{FoundRow, Order, rows_of, search};
 pub use step::choose_step_ns;

@@ -1,5 +1,6 @@
 //! The patterns of matching rows, joined by hash over sources and namespaces.
 
+use super::near::{Near, similarities};
 use super::{QueryError, Question, in_namespace, search::found_row};
 use crate::query::FoundRow;
 use crate::view::NamespaceView;
@@ -15,24 +16,28 @@ pub struct FoundPattern {
     pub pattern: PatternCount,
     /// A matching row.
     pub example: FoundRow,
+    /// The cosine of its vector and the query's, where patterns are asked for by meaning and it has a vector.
+    pub similarity: Option<f32>,
 }
 
 /// The most frequent patterns of an answer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Patterns {
-    /// By count, most first; equal counts by hash.
+    /// By count, most first; equal counts by hash. By likeness, where patterns are asked for by meaning.
     pub patterns: Vec<FoundPattern>,
     /// Distinct patterns among the matches, those past the limit included.
     pub patterns_total: u64,
     /// Rows that match.
     pub rows_total: u64,
+    /// Patterns that have no vector yet, where patterns are asked for by meaning.
+    pub patterns_waiting: u64,
 }
 
-/// Finds the `limit` most frequent patterns of the matching rows.
+/// Finds the `limit` most frequent patterns of the matching rows, or those that are most like what is asked.
 ///
 /// # Errors
 /// [`QueryError`]
-pub fn patterns(views: &[NamespaceView], question: &Question, limit: usize) -> Result<Patterns, QueryError> {
+pub fn patterns(views: &[NamespaceView], question: &Question, near: Option<&Near>, limit: usize) -> Result<Patterns, QueryError> {
     let mut by_hash: FxHashMap<PatternHash, (usize, PatternCount)> = FxHashMap::default();
     for (at, view) in views.iter().enumerate() {
         let expr = question.for_namespace(view.name());
@@ -53,14 +58,23 @@ pub fn patterns(views: &[NamespaceView], question: &Question, limit: usize) -> R
             }
         }
     }
+    let mut by_meaning: FxHashMap<PatternHash, f32> = FxHashMap::default();
+    if let Some(near) = near {
+        near.sets.iter().for_each(|sets| by_meaning.extend(similarities(near, sets)));
+    }
     let mut found: Vec<_> = by_hash.into_values().collect();
     let patterns_total = found.len() as u64;
     let rows_total = found.iter().map(|(_, pattern)| pattern.count).sum();
-    found.sort_unstable_by(|(_, left), (_, right)| right.count.cmp(&left.count).then(left.hash.cmp(&right.hash)));
+    let similarity = |pattern: &PatternCount| by_meaning.get(&pattern.hash).copied();
+    let patterns_waiting = if near.is_some() { found.iter().filter(|(_, pattern)| similarity(pattern).is_none()).count() as u64 } else { 0 };
+    found.sort_unstable_by(|(_, left), (_, right)| {
+        let alike = similarity(right).unwrap_or(f32::MIN).total_cmp(&similarity(left).unwrap_or(f32::MIN));
+        alike.then(right.count.cmp(&left.count)).then(left.hash.cmp(&right.hash))
+    });
     found.truncate(limit);
     let patterns = found
         .into_iter()
-        .map(|(at, pattern)| Ok(FoundPattern { example: found_row(&views[at], pattern.example, 0.0)?, pattern }))
+        .map(|(at, pattern)| Ok(FoundPattern { example: found_row(&views[at], pattern.example, 0.0)?, similarity: similarity(&pattern), pattern }))
         .collect::<Result<_, QueryError>>()?;
-    Ok(Patterns { patterns, patterns_total, rows_total })
+    Ok(Patterns { patterns, patterns_total, rows_total, patterns_waiting })
 }

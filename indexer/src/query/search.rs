@@ -1,6 +1,6 @@
 //! The best or the newest rows, with their columns: only the winners' columns are fetched.
 
-use super::{QueryError, Question, in_namespace};
+use super::{QueryError, Question, Ranks, in_namespace};
 use crate::view::NamespaceView;
 use siltstone_core::{Entry, EntryFlags, RowAddress};
 use siltstone_query::Expr;
@@ -26,8 +26,10 @@ pub struct FoundRow {
     pub entry: Entry,
     /// What was noticed about it at arrival.
     pub flags: EntryFlags,
-    /// BM25, 0 where the order is by time.
+    /// BM25, 0 where the order is by time; the score of words and vector where the order is by meaning.
     pub score: f32,
+    /// Why it stands where it stands, where the order is by meaning.
+    pub ranks: Option<Ranks>,
 }
 
 /// Finds the first `limit` rows in the order.
@@ -47,7 +49,7 @@ pub fn search(views: &[NamespaceView], question: &Question, order: Order, limit:
         if expr == Expr::Nothing {
             continue;
         }
-        let rows = if is_best { best_in(view, &expr, limit)? } else { newest_in(view, &expr, limit)? };
+        let rows = if is_best { best_by_own_words(view, &expr, limit)? } else { newest_in(view, &expr, limit)? };
         found.extend(rows.into_iter().map(|row| (at, row)));
     }
     found.sort_unstable_by(|(_, left), (_, right)| left.best_first(right));
@@ -56,15 +58,26 @@ pub fn search(views: &[NamespaceView], question: &Question, order: Order, limit:
 }
 
 /// BM25's statistics are those of (namespace, index, view): gathered over all sources before any of them scores (RK-1).
-fn best_in(view: &NamespaceView, expr: &Expr, limit: usize) -> Result<Vec<ScoredRow>, QueryError> {
+fn best_by_own_words(view: &NamespaceView, expr: &Expr, limit: usize) -> Result<Vec<ScoredRow>, QueryError> {
     let terms = ScoringTerms::of(expr);
     let mut statistics = TextStatistics::default();
     for source in view.sources() {
         statistics.add(&source.statistics(&terms).map_err(in_namespace(view))?);
     }
+    best_in(view, expr, &terms, &statistics, limit)
+}
+
+/// The best rows by the words of `terms`, of a whole view's statistics.
+pub(super) fn best_in(
+    view: &NamespaceView,
+    expr: &Expr,
+    terms: &ScoringTerms,
+    statistics: &TextStatistics,
+    limit: usize,
+) -> Result<Vec<ScoredRow>, QueryError> {
     let mut rows = Vec::new();
     for source in view.sources() {
-        rows.extend(source.top_k(expr, &terms, &statistics, limit).map_err(in_namespace(view))?);
+        rows.extend(source.top_k(expr, terms, statistics, limit).map_err(in_namespace(view))?);
         rows.sort_unstable_by(ScoredRow::best_first);
         rows.truncate(limit);
     }
@@ -72,7 +85,7 @@ fn best_in(view: &NamespaceView, expr: &Expr, limit: usize) -> Result<Vec<Scored
 }
 
 /// Sources are asked from the one that ends last on; one that ends before all that was found is not asked.
-fn newest_in(view: &NamespaceView, expr: &Expr, limit: usize) -> Result<Vec<ScoredRow>, QueryError> {
+pub(super) fn newest_in(view: &NamespaceView, expr: &Expr, limit: usize) -> Result<Vec<ScoredRow>, QueryError> {
     let mut sources: Vec<_> = view.sources().iter().filter_map(|source| Some((source.time_bounds_ns()?.1, source))).collect();
     sources.sort_by_key(|(last_ns, _)| std::cmp::Reverse(*last_ns));
     let mut newest: Vec<Position> = Vec::new();
@@ -111,5 +124,5 @@ pub fn rows_of(view: &NamespaceView, source: &dyn Source, expr: &Expr) -> Result
 /// [`QueryError::View`] when they can't be fetched.
 pub(crate) fn found_row(view: &NamespaceView, address: RowAddress, score: f32) -> Result<FoundRow, QueryError> {
     let (entry, flags) = view.entry(address)?;
-    Ok(FoundRow { address, entry, flags, score })
+    Ok(FoundRow { address, entry, flags, score, ranks: None })
 }

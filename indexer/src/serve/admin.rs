@@ -2,12 +2,16 @@
 
 use super::auth::Authenticator;
 use super::caller::scope_of;
+use super::models;
 use super::status::status_of;
 use crate::node::Indexer;
 use siltstone_core::CHUNK_ROWS_MAX;
 use siltstone_format::manifest::NamespaceManifest;
 use siltstone_proto::v1::admin_server;
-use siltstone_proto::v1::{NamespaceStatus, SettleRequest, SettleResponse, StatusRequest, StatusResponse};
+use siltstone_proto::v1::{
+    AddModelRequest, AddModelResponse, ListModelsRequest, ListModelsResponse, NamespaceStatus, RemoveModelRequest, RemoveModelResponse,
+    SettleRequest, SettleResponse, StatusRequest, StatusResponse, UseModelRequest, UseModelResponse,
+};
 use std::sync::Arc;
 use tonic::{Request, Response, Status, async_trait};
 
@@ -15,6 +19,14 @@ use tonic::{Request, Response, Status, async_trait};
 pub(super) struct AdminService {
     pub(super) indexer: Indexer,
     pub(super) authenticator: Arc<dyn Authenticator>,
+}
+
+impl AdminService {
+    #[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
+    fn check_administers<T>(&self, request: &Request<T>, what: &str) -> Result<(), Status> {
+        let scope = scope_of(self.authenticator.as_ref(), request)?;
+        models::check_administers_all(&scope, &self.indexer.views().metadata().manifest(), what)
+    }
 }
 
 #[async_trait]
@@ -37,12 +49,32 @@ impl admin_server::Admin for AdminService {
     async fn settle(&self, request: Request<SettleRequest>) -> Result<Response<SettleResponse>, Status> {
         let scope = scope_of(self.authenticator.as_ref(), &request)?;
         let manifest = self.indexer.views().metadata().manifest();
-        // Sealing early costs everybody's chunks their fill: it takes somebody who administers all of them.
-        if let Some((name, _)) = manifest.names.iter().find(|(name, _)| !scope.may_administer(name)) {
-            return Err(Status::permission_denied(format!("settle: {} does not administer namespace {name:?}", scope.principal())));
-        }
+        // Sealing early costs everybody's chunks their fill.
+        models::check_administers_all(&scope, &manifest, "settle")?;
         let token = self.indexer.settle().await.map_err(|error| status_of(error.kind(), &error))?;
         Ok(Response::new(SettleResponse { commit_token: token.to_string() }))
+    }
+
+    async fn list_models(&self, request: Request<ListModelsRequest>) -> Result<Response<ListModelsResponse>, Status> {
+        let scope = scope_of(self.authenticator.as_ref(), &request)?;
+        Ok(Response::new(ListModelsResponse { models: models::list(&self.indexer, &scope) }))
+    }
+
+    async fn add_model(&self, request: Request<AddModelRequest>) -> Result<Response<AddModelResponse>, Status> {
+        self.check_administers(&request, "add a model")?;
+        Ok(Response::new(AddModelResponse { model: Some(models::add(&self.indexer, &request.get_ref().path).await?) }))
+    }
+
+    async fn use_model(&self, request: Request<UseModelRequest>) -> Result<Response<UseModelResponse>, Status> {
+        self.check_administers(&request, "use a model")?;
+        models::serve(&self.indexer, &request.get_ref().id, request.get_ref().force).await?;
+        Ok(Response::new(UseModelResponse {}))
+    }
+
+    async fn remove_model(&self, request: Request<RemoveModelRequest>) -> Result<Response<RemoveModelResponse>, Status> {
+        self.check_administers(&request, "remove a model")?;
+        models::remove(&self.indexer, &request.get_ref().id).await?;
+        Ok(Response::new(RemoveModelResponse {}))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Between the wire's messages and the domain's types.
 
-use crate::query::FoundRow;
+use crate::query::{FoundRow, Ranks};
 use siltstone_core::pattern::{Piece, pieces};
 use siltstone_core::{Entry, Severity, Value};
 use siltstone_proto::v1;
+use siltstone_segment::PatternCount;
 
 pub(super) fn entry_of(entry: v1::LogEntry) -> Entry {
     Entry {
@@ -42,7 +43,7 @@ fn wire_value(value: Value) -> v1::Value {
 }
 
 pub(super) fn wire_row(found: FoundRow) -> v1::Row {
-    let FoundRow { address, entry, flags, score } = found;
+    let FoundRow { address, entry, flags, score, ranks } = found;
     v1::Row {
         address: address.as_u64(),
         namespace: entry.namespace,
@@ -56,11 +57,35 @@ pub(super) fn wire_row(found: FoundRow) -> v1::Row {
         body: entry.body,
         attributes: entry.attributes.into_iter().map(|(name, value)| v1::Attribute { name, value: Some(wire_value(value)) }).collect(),
         score: f64::from(score),
+        ranks: ranks.map(wire_ranks),
+    }
+}
+
+fn wire_ranks(ranks: Ranks) -> v1::Ranks {
+    v1::Ranks {
+        pattern: ranks.pattern.to_string(),
+        pattern_count: ranks.pattern_count,
+        similarity: ranks.similarity.map(f64::from),
+        words: f64::from(ranks.words),
+    }
+}
+
+/// A pattern of an answer of `total` rows.
+pub(super) fn wire_pattern(pattern: &PatternCount, similarity: Option<f32>, total: u64, example: Option<v1::Row>) -> v1::Pattern {
+    v1::Pattern {
+        id: pattern.hash.to_string(),
+        text: pattern_text(&pattern.bytes),
+        count: pattern.count,
+        share: if total == 0 { 0.0 } else { pattern.count as f64 / total as f64 },
+        first_seen_ns: pattern.first_ns,
+        last_seen_ns: pattern.last_ns,
+        example,
+        similarity: similarity.map(f64::from),
     }
 }
 
 /// A pattern as people read it: `<*>` for each variable.
-pub(super) fn pattern_text(pattern: &[u8]) -> String {
+fn pattern_text(pattern: &[u8]) -> String {
     let mut text = Vec::with_capacity(pattern.len() + 16);
     for piece in pieces(pattern) {
         match piece {

@@ -8,6 +8,8 @@ pub mod auth;
 mod caller;
 mod convert;
 mod ingest;
+mod meaning;
+mod models;
 mod otlp;
 mod search;
 mod status;
@@ -97,7 +99,7 @@ pub async fn serve(config: ServeConfig, indexer: Indexer, clock: Arc<dyn Clock>,
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(|error| ServeError::Reflection(error.to_string()))?;
-    let search = SearchService { views: indexer.views().clone(), authenticator: authenticator.clone(), clock };
+    let search = SearchService { views: indexer.views().clone(), authenticator: authenticator.clone(), clock, models: indexer.models().clone() };
     let ingest = IngestService { ingest: indexer.ingest().clone(), authenticator: authenticator.clone() };
     let admin = AdminService { indexer: indexer.clone(), authenticator: authenticator.clone() };
     let otlp = OtlpService { ingest: indexer.ingest().clone(), authenticator: authenticator.clone(), mapping };

@@ -2,18 +2,20 @@
 
 use super::auth::Authenticator;
 use super::caller::scope_of;
-use super::convert::{pattern_text, wire_row};
+use super::convert::{wire_pattern, wire_row};
+use super::meaning::{self, Meaning, Meant};
 use super::status::status_of;
 use super::tail;
-use crate::query::{self, FoundRow, Order, QueryError, Question};
+use crate::embed::Models;
+use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question};
 use crate::view::{View, Views};
 use siltstone_core::{CallerScope, Clock, CommitToken};
 use siltstone_proto::v1::search_server;
 use siltstone_proto::v1::{
     AnswerInfo, Bucket, CountRequest, CountResponse, ExplainRequest, ExplainResponse, HistogramRequest, HistogramResponse, NamespaceCount,
-    Order as WireOrder, Pattern, PatternsRequest, PatternsResponse, QuerySpec, Row, SearchRequest, SearchResponse, TailRequest, TailResponse,
+    Order as WireOrder, PatternsRequest, PatternsResponse, QuerySpec, Row, SearchRequest, SearchResponse, TailRequest, TailResponse,
 };
-use siltstone_query::{ParseOptions, Query, TimeRange, parse};
+use siltstone_query::{Expr, Hint, ParseOptions, Query, Span, TimeRange, parse, question_words};
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,6 +36,7 @@ pub(super) struct SearchService {
     pub(super) views: Views,
     pub(super) authenticator: Arc<dyn Authenticator>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) models: Arc<Models>,
 }
 
 /// A checked question: what may be asked, of namespaces that the caller may read.
@@ -42,13 +45,15 @@ pub(super) struct Asked {
     pub(super) names: Vec<String>,
     pub(super) question: Question,
     pub(super) min_commit: Option<CommitToken>,
+    pub(super) meaning: Option<Meaning>,
+    pub(super) wait_vectors: bool,
     query: Query,
     started: Instant,
 }
 
 impl SearchService {
     #[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
-    fn asked<T>(&self, request: &Request<T>, spec: Option<&QuerySpec>) -> Result<Asked, Status> {
+    fn asked<T>(&self, request: &Request<T>, spec: Option<&QuerySpec>, may_be_question: bool) -> Result<Asked, Status> {
         let started = Instant::now();
         let scope = scope_of(self.authenticator.as_ref(), request)?;
         let spec = spec.ok_or_else(|| Status::invalid_argument("ask a query: the request has no spec"))?;
@@ -60,10 +65,14 @@ impl SearchService {
             siltstone_core::ScopeError::Read { .. } => Status::permission_denied(error.to_string()),
         })?;
         let text = if spec.query.trim().is_empty() { "*" } else { &spec.query };
-        let query = parse(text, &ParseOptions { now_ns: self.clock.now_ns() }).map_err(|error| Status::invalid_argument(error.render()))?;
-        if query.near.is_some() {
-            return Err(Status::unimplemented("rank by meaning: near: is not served yet; search for words"));
-        }
+        let (query, meaning) = match question_words(text).filter(|_| may_be_question) {
+            Some(words) => (question_of(text), Some(Meaning::of_question(text, words))),
+            None => {
+                let query = parse(text, &ParseOptions { now_ns: self.clock.now_ns() }).map_err(|error| Status::invalid_argument(error.render()))?;
+                let meaning = query.near.clone().map(|text| Meaning { text, words: query.expr.clone() });
+                (query, meaning)
+            }
+        };
         let range = TimeRange { start_ns: spec.start_ns.unwrap_or(i64::MIN), end_ns: spec.end_ns.unwrap_or(i64::MAX) };
         if spec.start_ns.is_some() && spec.end_ns.is_some() && range.start_ns >= range.end_ns {
             return Err(Status::invalid_argument("choose a time: --since must lie before --until"));
@@ -73,12 +82,28 @@ impl SearchService {
             text => Some(text.parse().map_err(|error: siltstone_core::ids::ParseCommitTokenError| Status::invalid_argument(error.to_string()))?),
         };
         let names = spec.namespaces.clone();
-        Ok(Asked { scope, names, question: Question { expr: query.expr.clone(), range }, min_commit, query, started })
+        Ok(Asked {
+            scope,
+            names,
+            question: Question { expr: query.expr.clone(), range },
+            min_commit,
+            meaning,
+            wait_vectors: spec.wait_vectors,
+            query,
+            started,
+        })
     }
 
-    async fn view(&self, asked: &Asked) -> Result<View, Status> {
+    pub(super) async fn view(&self, asked: &Asked) -> Result<View, Status> {
         self.views.open(&asked.names, asked.min_commit).await.map_err(|error| status_of(error.kind(), &error))
     }
+}
+
+/// A question lets everything through.
+fn question_of(text: &str) -> Query {
+    let hint = "read as a question: by meaning, and by its words where they occur; join the words with AND to have them all".to_owned();
+    let span = Span { start: 0, end: text.len() };
+    Query { expr: Expr::All, near: Some(text.to_owned()), text: text.to_owned(), hints: vec![Hint { span, text: hint }] }
 }
 
 /// Asks on a thread where fetchers may block.
@@ -100,7 +125,22 @@ impl Asked {
             elapsed_ms: self.started.elapsed().as_secs_f64() * 1e3,
             hints: self.query.hints.iter().map(|hint| hint.text.clone()).collect(),
             unknown_namespaces: unknown,
+            patterns_waiting: 0,
+            model: String::new(),
         }
+    }
+
+    /// As [`info`](Self::info), of an answer by meaning.
+    fn info_of_meant<T>(&self, meant: &Meant<T>) -> AnswerInfo {
+        let mut info = AnswerInfo {
+            patterns_waiting: meant.patterns_waiting,
+            model: meant.model.clone(),
+            ..self.info(meant.view.token, meant.view.unknown.clone())
+        };
+        if meant.is_unknown {
+            info.hints.push("the model knows no word of what is asked: the order says nothing; ask in other words".to_owned());
+        }
+        info
     }
 
     /// The last step before rows leave the process: each one's namespace is in the caller's scope and in the query (NS-2).
@@ -119,6 +159,17 @@ impl Asked {
 }
 
 #[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
+fn patterns_response(asked: &Asked, found: Patterns, info: AnswerInfo) -> Result<PatternsResponse, Status> {
+    let (count, patterns_total) = (found.rows_total, found.patterns_total);
+    let mut patterns = Vec::with_capacity(found.patterns.len());
+    for pattern in found.patterns {
+        let example = asked.let_out(vec![pattern.example])?.pop();
+        patterns.push(wire_pattern(&pattern.pattern, pattern.similarity, count, example));
+    }
+    Ok(PatternsResponse { patterns, patterns_total, count, info: Some(info) })
+}
+
+#[allow(clippy::result_large_err, reason = "tonic's services return statuses by value")]
 fn limit_of(limit: u32) -> Result<usize, Status> {
     match limit {
         0 => Ok(LIMIT_DEFAULT as usize),
@@ -130,22 +181,37 @@ fn limit_of(limit: u32) -> Result<usize, Status> {
 #[async_trait]
 impl search_server::Search for SearchService {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), request.get_ref().order() == WireOrder::Unspecified)?;
         let limit = limit_of(request.get_ref().limit)?;
+        let question = asked.question.clone();
+        if let Some(meaning) = &asked.meaning {
+            if request.get_ref().order() != WireOrder::Unspecified {
+                return Err(Status::invalid_argument("choose an order: near: is an order of its own; leave out --order"));
+            }
+            let ask = move |views: &[_], near: &_| query::search_near(views, &question, near, limit);
+            let meant = self.ask_near(&asked, meaning, request.get_ref().collapse_patterns, ask, |rows| rows.patterns_waiting).await?;
+            let info = Some(asked.info_of_meant(&meant));
+            return Ok(Response::new(SearchResponse { rows: asked.let_out(meant.answer.rows)?, info }));
+        }
+        if request.get_ref().collapse_patterns {
+            return Err(Status::invalid_argument(
+                "show one row a pattern: that goes with near:; `siltstone patterns` shows the patterns of other queries",
+            ));
+        }
         let order = match request.get_ref().order() {
             WireOrder::Unspecified => Order::Natural,
             WireOrder::Best => Order::Best,
             WireOrder::Newest => Order::Newest,
         };
-        let View { token, namespaces, unknown } = self.view(&asked).await?;
-        let question = asked.question.clone();
+        let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
         let rows = on_query_thread(move || query::search(&namespaces, &question, order, limit)).await?;
         Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }))
     }
 
     async fn count(&self, request: Request<CountRequest>) -> Result<Response<CountResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
-        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
+        meaning::refuse(asked.meaning.as_ref(), "count")?;
+        let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
         let question = asked.question.clone();
         let counts = on_query_thread(move || query::count(&namespaces, &question)).await?;
         Ok(Response::new(CountResponse {
@@ -156,10 +222,11 @@ impl search_server::Search for SearchService {
     }
 
     async fn histogram(&self, request: Request<HistogramRequest>) -> Result<Response<HistogramResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
+        meaning::refuse(asked.meaning.as_ref(), "draw a histogram")?;
         let step_ns = u64::try_from(request.get_ref().step_ns)
             .map_err(|_| Status::invalid_argument("choose a step: it is a number of nanoseconds, 1 or more; 0 lets the server choose"))?;
-        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
         let question = asked.question.clone();
         let histogram = on_query_thread(move || query::histogram(&namespaces, &question, step_ns)).await?;
         Ok(Response::new(HistogramResponse {
@@ -171,44 +238,39 @@ impl search_server::Search for SearchService {
     }
 
     async fn patterns(&self, request: Request<PatternsRequest>) -> Result<Response<PatternsResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
         let limit = limit_of(request.get_ref().limit)?;
-        let View { token, namespaces, unknown } = self.view(&asked).await?;
         let question = asked.question.clone();
-        let found = on_query_thread(move || query::patterns(&namespaces, &question, limit)).await?;
-        let (patterns, examples): (Vec<_>, Vec<_>) = found.patterns.into_iter().map(|found| (found.pattern, found.example)).unzip();
-        let total = found.rows_total;
-        let wire = |(pattern, example): (siltstone_segment::PatternCount, Row)| Pattern {
-            id: format!("{:032x}", pattern.hash.0),
-            text: pattern_text(&pattern.bytes),
-            count: pattern.count,
-            share: if total == 0 { 0.0 } else { pattern.count as f64 / total as f64 },
-            first_seen_ns: pattern.first_ns,
-            last_seen_ns: pattern.last_ns,
-            example: Some(example),
-        };
-        let examples = asked.let_out(examples)?;
-        Ok(Response::new(PatternsResponse {
-            patterns: patterns.into_iter().zip(examples).map(wire).collect(),
-            patterns_total: found.patterns_total,
-            count: total,
-            info: Some(asked.info(token, unknown)),
-        }))
+        if let Some(meaning) = &asked.meaning {
+            let ask = move |views: &[_], near: &_| query::patterns(views, &question, Some(near), limit);
+            let meant = self.ask_near(&asked, meaning, false, ask, |found: &Patterns| found.patterns_waiting).await?;
+            let info = asked.info_of_meant(&meant);
+            return Ok(Response::new(patterns_response(&asked, meant.answer, info)?));
+        }
+        let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
+        let found = on_query_thread(move || query::patterns(&namespaces, &question, None, limit)).await?;
+        Ok(Response::new(patterns_response(&asked, found, asked.info(token, unknown))?))
     }
 
     type TailStream = Pin<Box<dyn Stream<Item = Result<TailResponse, Status>> + Send>>;
 
     async fn tail(&self, request: Request<TailRequest>) -> Result<Response<Self::TailStream>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
+        meaning::refuse(asked.meaning.as_ref(), "follow what arrives")?;
         let backlog = request.get_ref().backlog.min(LIMIT_MAX) as usize;
         Ok(Response::new(Box::pin(tail::follow(self.views.clone(), asked, backlog))))
     }
 
     async fn explain(&self, request: Request<ExplainRequest>) -> Result<Response<ExplainResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref())?;
-        let View { token, namespaces, unknown } = self.view(&asked).await?;
+        let asked = self.asked(&request, request.get_ref().spec.as_ref(), true)?;
+        let View { token, namespaces, unknown, manifest } = self.view(&asked).await?;
         let question = asked.question.clone();
         let plan = on_query_thread(move || query::explain(&namespaces, &question)).await?;
-        Ok(Response::new(ExplainResponse { canonical: asked.query.expr.to_string(), plan, info: Some(asked.info(token, unknown)) }))
+        let (mut canonical, mut plan) = (asked.query.expr.to_string(), plan);
+        if let Some(meaning) = &asked.meaning {
+            canonical = format!("near:{:?} {canonical}", meaning.text);
+            plan = format!("{}\n{plan}", meaning.describe(&manifest));
+        }
+        Ok(Response::new(ExplainResponse { canonical, plan, info: Some(asked.info(token, unknown)) }))
     }
 }

@@ -1,7 +1,8 @@
 //! Why a view can't be opened or read.
 
-use siltstone_core::{BatchId, ChunkId, CommitToken, ErrorKind, PackId, RowAddress, SegmentId};
+use siltstone_core::{BatchId, ChunkId, CommitToken, ErrorKind, ModelId, PackId, RowAddress, SegmentId, VectorSetId};
 use siltstone_format::DecodeError;
+use siltstone_format::vectors::PatternVectorsError;
 use siltstone_metadata_client::ClientError;
 use siltstone_segment::SegmentError;
 use siltstone_store::StoreError;
@@ -50,6 +51,28 @@ pub enum ViewError {
         /// Why not.
         source: SegmentError,
     },
+    /// A stored set of pattern vectors is damaged.
+    #[error("open vector set {set} of {key}: {source}")]
+    Vectors {
+        /// Which.
+        set: VectorSetId,
+        /// The object.
+        key: String,
+        /// Why not.
+        source: PatternVectorsError,
+    },
+    /// A set is of another model than the manifest says: a damaged manifest or a bug (VE-1).
+    #[error("VE-1: open vector set {set} of {key}: it is of model {found}, the manifest says {model}")]
+    OtherModel {
+        /// Which.
+        set: VectorSetId,
+        /// The object.
+        key: String,
+        /// The model of the manifest.
+        model: ModelId,
+        /// The model of the set.
+        found: ModelId,
+    },
     /// The manifest names an object that it does not know: a bug.
     #[error("read pack {pack}: the manifest does not know its object")]
     UnknownObject {
@@ -91,7 +114,8 @@ impl ViewError {
                 ErrorKind::NotFound | ErrorKind::InvalidInput => ErrorKind::Corrupt,
                 kind => kind,
             },
-            Self::Corrupt { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::OtherModel { .. } => ErrorKind::Corrupt,
+            Self::Vectors { source, .. } => source.kind(),
             Self::Segment { source, .. } => source.kind(),
             Self::UnknownObject { .. } | Self::UnknownBatch { .. } | Self::NoRow { .. } | Self::NoChunk { .. } => ErrorKind::Internal,
         }

@@ -10,6 +10,7 @@ mod live;
 mod namespace;
 mod packs;
 mod segments;
+mod vectors;
 
 pub use error::ViewError;
 pub use follow::Cursor;
@@ -18,9 +19,11 @@ pub use namespace::NamespaceView;
 
 pub(crate) use packs::Packs;
 pub(crate) use segments::Segments;
+pub(crate) use vectors::VectorSets;
 
-use siltstone_core::CommitToken;
+use siltstone_core::{CommitToken, ModelId};
 use siltstone_format::manifest::Manifest;
+use siltstone_format::vectors::PatternVectors;
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
@@ -33,13 +36,15 @@ pub struct ViewConfig {
     pub segment_bytes_max: u64,
     /// Bytes of decoded chunks of packs.
     pub chunk_bytes_max: u64,
+    /// Bytes of opened sets of pattern vectors.
+    pub vector_bytes_max: u64,
     /// How long a query waits for the commit that it asks for.
     pub min_commit_wait_ms: u64,
 }
 
 impl Default for ViewConfig {
     fn default() -> Self {
-        Self { segment_bytes_max: 1 << 30, chunk_bytes_max: 256 << 20, min_commit_wait_ms: 10_000 }
+        Self { segment_bytes_max: 1 << 30, chunk_bytes_max: 256 << 20, vector_bytes_max: 256 << 20, min_commit_wait_ms: 10_000 }
     }
 }
 
@@ -54,6 +59,7 @@ struct Inner {
     metadata: Arc<dyn MetadataClient>,
     segments: Arc<Segments>,
     packs: Arc<Packs>,
+    vectors: Arc<VectorSets>,
     live: Arc<LiveRows>,
 }
 
@@ -61,6 +67,8 @@ struct Inner {
 pub struct View {
     /// The manifest's version.
     pub token: CommitToken,
+    /// The manifest.
+    pub manifest: Manifest,
     /// The namespaces that were asked for and exist, in that order.
     pub namespaces: Vec<NamespaceView>,
     /// Names that were asked for and do not exist: they are empty.
@@ -72,8 +80,9 @@ impl Views {
     #[must_use]
     pub fn new(config: ViewConfig, metadata: Arc<dyn MetadataClient>, store: Arc<dyn ObjectStore>, live: Arc<LiveRows>) -> Self {
         let segments = Arc::new(Segments::new(store.clone(), config.segment_bytes_max));
+        let vectors = Arc::new(VectorSets::new(store.clone(), config.vector_bytes_max));
         let packs = Arc::new(Packs::new(store, config.chunk_bytes_max));
-        Self { inner: Arc::new(Inner { config, metadata, segments, packs, live }) }
+        Self { inner: Arc::new(Inner { config, metadata, segments, packs, vectors, live }) }
     }
 
     /// The newest view of these namespaces that covers a commit.
@@ -90,7 +99,7 @@ impl Views {
     /// # Errors
     /// [`ViewError`]
     pub async fn open_at(&self, manifest: &Manifest, names: &[String]) -> Result<View, ViewError> {
-        let mut view = View { token: manifest.token(), namespaces: Vec::new(), unknown: Vec::new() };
+        let mut view = View { token: manifest.token(), manifest: manifest.clone(), namespaces: Vec::new(), unknown: Vec::new() };
         for (at, name) in names.iter().enumerate() {
             if names[..at].contains(name) {
                 continue;
@@ -120,6 +129,22 @@ impl Views {
 
     pub(crate) fn packs(&self) -> &Arc<Packs> {
         &self.inner.packs
+    }
+
+    /// The vectors that a model gave to the patterns of one namespace of a view.
+    ///
+    /// # Errors
+    /// [`ViewError`]
+    pub async fn pattern_vectors(&self, view: &View, namespace: &NamespaceView, model: &ModelId) -> Result<Vec<Arc<PatternVectors>>, ViewError> {
+        let mut sets = Vec::new();
+        for record in namespace.manifest().vectors.values().filter(|record| record.model == *model) {
+            sets.push(self.inner.vectors.open(&view.manifest, record).await?);
+        }
+        Ok(sets)
+    }
+
+    pub(crate) fn vectors(&self) -> &Arc<VectorSets> {
+        &self.inner.vectors
     }
 
     pub(crate) fn segments(&self) -> &Arc<Segments> {

@@ -52,14 +52,18 @@ impl ParseError {
             Problem::GroupAfterComparison => "put the comparison into the group: status:(>=500 OR 404)".to_owned(),
             Problem::FieldInGroup { .. } => "close the group first, or put the value in double quotes".to_owned(),
             Problem::MinusInGroup => "write NOT 5, or [-5 TO -5] for the number".to_owned(),
-            Problem::NearInside { .. } => "it ranks what the rest of the query lets through, so it stands beside the rest: near:\"database is down\" severity>=warn; \
+            Problem::NearInside { .. } => {
+                "it ranks what the rest of the query lets through, so it stands beside the rest: near:\"database is down\" severity>=warn; \
                 put \"near\" in double quotes if you mean an attribute of that name"
-                .to_owned(),
+                    .to_owned()
+            }
             Problem::NearTwice => "say all of it in one: near:\"database is down, payments fail\"".to_owned(),
             Problem::NearNothing => "write what the lines should mean: near:\"database is down\"".to_owned(),
-            Problem::NotAPattern { .. } => "write the 32 hexadecimal digits that `siltstone patterns` shows; put \"pattern\" in double quotes if you mean an \
+            Problem::NotAPattern { .. } => {
+                "write the 32 hexadecimal digits that `siltstone patterns` shows; put \"pattern\" in double quotes if you mean an \
                 attribute of that name"
-                .to_owned(),
+                    .to_owned()
+            }
             Problem::EmptyTag { field } => format!("write -{field}:* for the entries without one"),
         }
     }

@@ -50,9 +50,7 @@ impl Lowerer<'_> {
         let reserved = if name.is_quoted { None } else { Reserved::from_name(&name.text) };
         match reserved {
             Some(Reserved::Body) => self.text(clause, true),
-            Some(Reserved::Near) => {
-                Err((Problem::NearInside { place: "OR, NOT or a group" }, Span { start: name.span.start, end: clause.span.end }))
-            }
+            Some(Reserved::Near) => Err((Problem::NearInside { place: "OR, NOT or a group" }, Span { start: name.span.start, end: clause.span.end })),
             Some(Reserved::Pattern) => pattern(clause),
             Some(Reserved::Deployment) => tag(clause, name).map(|predicate| Expr::Field(Field::Deployment, predicate)),
             Some(Reserved::Pod) => tag(clause, name).map(|predicate| Expr::Field(Field::Pod, predicate)),

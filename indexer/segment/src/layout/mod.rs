@@ -38,6 +38,14 @@ impl Layout {
         self.cells.patterns(chunk).get(usize::from(cell)).copied().ok_or(SegmentError::corrupt("postings", "a row does not exist"))
     }
 
+    /// As [`pattern_of`](Self::pattern_of); `None` where no row has the offset.
+    pub(crate) fn pattern_at(&self, chunk: u32, offset: u16) -> Result<Option<u32>, SegmentError> {
+        match self.cell_of_offset(chunk)?.get(usize::from(offset)) {
+            Some(cell) if *cell != BURNED => self.pattern_of(chunk, offset).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The rows of the chosen cells of a chunk. `is_chosen` has an element a cell.
     pub(crate) fn rows_of_cells(&self, chunk: u32, is_chosen: &[bool]) -> Result<Block, SegmentError> {
         let mut block = Block::EMPTY;

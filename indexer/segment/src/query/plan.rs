@@ -1,7 +1,7 @@
 //! An expression with what the dictionary says of its parts: first the keys are looked up, so that the work can be ordered by cardinality.
 
-use super::{Evaluator, PatternSet};
 use super::field;
+use super::{Evaluator, PatternSet};
 use crate::dictionary::{KeyEntry, RowsRef, WordsRef};
 use crate::error::SegmentError;
 use crate::key;

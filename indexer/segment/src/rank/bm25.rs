@@ -30,6 +30,11 @@ impl Bm25 {
         Self { weights: weights.collect(), norm: K1 * (1.0 - B), norm_per_token: (f64::from(K1 * B) / mean_length) as f32 }
     }
 
+    /// What no row's score passes: the sum of the weights.
+    pub(crate) fn bound(&self) -> f32 {
+        self.weights.iter().sum()
+    }
+
     /// The score of a row that has each term so often, and so many tokens in all.
     pub(crate) fn score(&self, counts: &[u32], length: u32) -> f32 {
         debug_assert_eq!(counts.len(), self.weights.len(), "a count a term");
@@ -43,4 +48,9 @@ impl Bm25 {
         }
         score
     }
+}
+/// What no row's BM25 score passes, given the statistics of a whole view: words that occur nowhere count too.
+#[must_use]
+pub fn words_bound(statistics: &TextStatistics) -> f32 {
+    Bm25::new(statistics).bound()
 }

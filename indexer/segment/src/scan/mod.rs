@@ -68,9 +68,7 @@ impl Scanner<'_> {
                 among.iter().filter(|row| (first.number()..=last.number()).contains(&self.rows.severities[usize::from(*row)])).collect()
             }
             Expr::Time(range) => among.iter().filter(|row| range.contains(self.rows.timestamps_ns[usize::from(*row)])).collect(),
-            Expr::Patterns(hashes) => {
-                among.iter().filter(|row| hashes.binary_search(&self.rows.pattern(usize::from(*row)).hash).is_ok()).collect()
-            }
+            Expr::Patterns(hashes) => among.iter().filter(|row| hashes.binary_search(&self.rows.pattern(usize::from(*row)).hash).is_ok()).collect(),
             Expr::Namespace(_) => return Err(SegmentError::Unfolded { part: "a namespace predicate" }),
         })
     }

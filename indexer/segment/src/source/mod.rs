@@ -14,7 +14,8 @@ pub use scan::{ScanSlice, ScanSource};
 pub use segment::SegmentSource;
 
 use crate::error::SegmentError;
-use siltstone_core::NamespaceId;
+use siltstone_core::pattern::PatternHash;
+use siltstone_core::{NamespaceId, RowAddress};
 use siltstone_query::{Expr, TimeRange};
 
 /// Rows of one namespace (NS-1) that answer queries.
@@ -66,6 +67,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// As [`rows`](Self::rows).
     fn patterns(&self, expr: &Expr) -> Result<Vec<PatternCount>, SegmentError>;
+
+    /// The pattern of a row; `None` where no row of this source has the address.
+    ///
+    /// # Errors
+    /// As [`rows`](Self::rows).
+    fn pattern_of(&self, address: RowAddress) -> Result<Option<PatternHash>, SegmentError>;
 
     /// How many matching rows lie in each bucket. Rows outside the buckets are not counted.
     ///

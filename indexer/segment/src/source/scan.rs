@@ -145,6 +145,13 @@ impl Source for ScanSource {
         Ok(by_hash.into_values().collect())
     }
 
+    fn pattern_of(&self, address: RowAddress) -> Result<Option<PatternHash>, SegmentError> {
+        let of_chunk = self.slices.partition_point(|slice| slice.chunk < address.chunk());
+        let slices = self.slices[of_chunk..].iter().take_while(|slice| slice.chunk == address.chunk());
+        let within = |slice: &ScanSlice| address.offset().checked_sub(usize::from(slice.first_offset)).filter(|row| *row < slice.rows.len());
+        Ok(slices.filter_map(|slice| Some(slice.rows.pattern(within(slice)?).hash)).next())
+    }
+
     fn histogram(&self, expr: &Expr, spec: &HistogramSpec) -> Result<Vec<u64>, SegmentError> {
         let mut counts = vec![0; spec.buckets];
         self.for_each_match(expr, |slice, found| {

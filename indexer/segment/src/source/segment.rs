@@ -5,6 +5,7 @@ use crate::error::SegmentError;
 use crate::fetch::ChunkFetcher;
 use crate::query::Evaluator;
 use crate::reader::SegmentReader;
+use siltstone_core::pattern::PatternHash;
 use siltstone_core::{NamespaceId, RowAddress};
 use siltstone_query::Expr;
 use std::sync::Arc;
@@ -70,6 +71,15 @@ impl Source for SegmentSource {
 
     fn patterns(&self, expr: &Expr) -> Result<Vec<PatternCount>, SegmentError> {
         self.evaluator().patterns(expr)
+    }
+
+    fn pattern_of(&self, address: RowAddress) -> Result<Option<PatternHash>, SegmentError> {
+        let Ok(ordinal) = self.reader.chunks().binary_search_by_key(&address.chunk(), |chunk| chunk.id) else { return Ok(None) };
+        let (Ok(ordinal), Ok(offset)) = (u32::try_from(ordinal), u16::try_from(address.offset())) else { return Ok(None) };
+        match self.reader.layout.pattern_at(ordinal, offset)? {
+            Some(pattern) => self.reader.patterns.hash(pattern).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn histogram(&self, expr: &Expr, spec: &HistogramSpec) -> Result<Vec<u64>, SegmentError> {

@@ -5,7 +5,7 @@
 
 use super::prune::Pruner;
 use super::scratch::Scratch;
-use super::{Graph, LEVELS_MAX, Layer, beam};
+use super::{Graph, LEVELS_MAX, Layer, beam, reach};
 use crate::codes::Codes;
 use crate::kernels;
 use crate::space::Metric;
@@ -25,8 +25,10 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
+    /// The least that reaches a recall@10 of 0.98 on real lines with [`crate::plan::effort`]: logs come in clusters of hundreds of lines that are nearly
+    /// alike, and with fewer candidates or neighbours a cluster's links all stay inside of it.
     fn default() -> Self {
-        Self { degree: 16, effort: 200, spread: 1.0, threads: 1 }
+        Self { degree: 32, effort: 400, spread: 1.4, threads: 1 }
     }
 }
 
@@ -89,6 +91,7 @@ pub(crate) fn build(codes: &Codes, metric: Metric, options: &BuildOptions) -> Gr
         done += batch;
     }
     let mut graph = builder.graph;
+    reach::connect(&mut graph, codes, kernels::active(), metric);
     // Stored lists ascend.
     for layer in &mut graph.layers {
         for slot in 0..layer.slots() as u32 {

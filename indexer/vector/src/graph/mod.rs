@@ -9,6 +9,7 @@
 mod beam;
 mod build;
 mod prune;
+mod reach;
 mod scratch;
 
 pub use build::BuildOptions;

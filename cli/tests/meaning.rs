@@ -1,0 +1,162 @@
+//! Search by meaning, end to end: vectors come by themselves, rank patterns and rows, stand beside words, survive a kill, and give way to another model's.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::Path;
+use support::{Server, cli_with};
+
+const KINDS: [(&str, &str); 6] = [
+    ("postgres", "FATAL: sorry, too many clients already, connection rejected from 10.0.0.{}"),
+    ("postgres", "connection to database refused by 10.1.0.{}, giving up"),
+    ("checkout", "order {} placed in 31 ms"),
+    ("checkout", "user {} signed in from a new device"),
+    ("cache", "evicted {} keys, memory is at its limit"),
+    ("web", "GET /healthz 200 {}"),
+];
+
+fn lines(each: u64) -> Vec<u8> {
+    let mut text = String::new();
+    for number in 0..each {
+        for (at, (deployment, body)) in KINDS.iter().enumerate() {
+            let timestamp_ms = 1_700_000_000_000 + number * 1_000 + at as u64;
+            let body = body.replace("{}", &number.to_string());
+            writeln!(text, "{{\"timestamp_ms\":{timestamp_ms},\"namespace\":\"shop\",\"deployment\":\"{deployment}\",\"body\":\"{body}\"}}").unwrap();
+        }
+    }
+    text.into_bytes()
+}
+
+fn import(server: &Server, each: u64) {
+    let output = cli_with(&["import", "-", "--format", "ndjson"], Some(server.grpc), Some(&lines(each)));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn rows(server: &Server, args: &[&str]) -> Vec<Value> {
+    let args: Vec<&str> = ["search", "-n", "shop", "-o", "json", "--wait-vectors"].iter().chain(args).copied().collect();
+    server.ok(&args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn models(server: &Server) -> Vec<Value> {
+    server.ok(&["model", "list", "-o", "json"]).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn body(row: &Value) -> &str {
+    row["body"].as_str().unwrap()
+}
+
+#[test]
+fn rows_like_a_description_come_first_and_say_why() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    import(&server, 40);
+    let found = rows(&server, &["near:\"the database refuses connections\"", "--limit", "50"]);
+    assert_eq!(found.len(), 50);
+    let is_database = |row: &Value| row["deployment"] == "postgres";
+    assert!(
+        found.iter().all(is_database),
+        "the two patterns of the database come before all others: {:?}",
+        found.iter().map(body).collect::<Vec<_>>()
+    );
+    // The newest rows of the nearest pattern come first.
+    let first = &found[0];
+    assert!(found[..40].iter().all(|row| row["pattern"] == first["pattern"]), "pattern by pattern");
+    assert!(found[..40].windows(2).all(|pair| pair[0]["timestamp"].as_str() > pair[1]["timestamp"].as_str()), "the newest first");
+    assert_eq!(first["pattern_count"], 40);
+    assert!(first["similarity"].as_f64().unwrap() > 0.3 && first["words"] == 0.0, "{first}");
+    assert!((first["score"].as_f64().unwrap() - first["similarity"].as_f64().unwrap()).abs() < 1e-6, "vectors alone: {first}");
+
+    // Filters hold; one row a pattern.
+    let collapsed = rows(&server, &["near:\"the database refuses connections\" -deployment:postgres", "--collapse", "pattern"]);
+    assert_eq!(collapsed.len(), 4);
+    assert!(!collapsed.iter().any(is_database));
+    let narrowed = rows(&server, &[&format!("pattern:{}", first["pattern"].as_str().unwrap()), "--limit", "100"]);
+    assert_eq!(narrowed.len(), 40, "a pattern's id narrows");
+
+    // Patterns by meaning.
+    let text = server.ok(&["patterns", "-n", "shop", "*", "--near", "running out of \"memory\"", "-o", "json", "--wait-vectors"]);
+    let patterns: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((patterns.len(), patterns[0]["count"].as_u64()), (6, Some(40)));
+    assert!(patterns[0]["pattern"].as_str().unwrap().contains("memory is at its limit"), "{text}");
+    assert!(patterns.windows(2).all(|pair| pair[0]["similarity"].as_f64() >= pair[1]["similarity"].as_f64()), "{text}");
+    assert!(server.ok(&["patterns", "-n", "shop", "*", "--near", "memory"]).starts_with("LIKE "));
+}
+
+#[test]
+fn words_stand_beside_vectors_and_questions_are_understood() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    import(&server, 20);
+    let both = rows(&server, &["near:\"database trouble\" refused", "--limit", "5"]);
+    assert!(both.iter().all(|row| body(row).contains("refused") && row["words"].as_f64().unwrap() > 0.0), "words narrow and rank: {both:?}");
+    let asked = rows(&server, &["why are there too many database clients?", "--collapse", "pattern", "--limit", "3"]);
+    assert!(body(&asked[0]).contains("too many clients already"), "{asked:?}");
+    assert!(asked[0]["words"].as_f64().unwrap() > 0.0 && asked[0]["similarity"].as_f64().unwrap() > 0.0, "{asked:?}");
+    assert_eq!(asked.len(), 3, "a question lets everything through, and ranks it");
+    let explained = server.ok(&["explain", "-n", "shop", "near:\"database trouble\" refused"]);
+    assert!(explained.contains("near:\"database trouble\" refused") && explained.contains("words and vectors"), "{explained}");
+    for args in
+        [&["count", "near:x"][..], &["histogram", "near:x"], &["search", "near:x", "--order", "newest"], &["search", "x", "--collapse", "pattern"]]
+    {
+        let output = server.cli(&[&args[..1], &["-n", "shop"], &args[1..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let unknown = server.cli(&["search", "-n", "shop", "near:\"12345\"", "--limit", "1"]);
+    assert!(unknown.status.success(), "{}", String::from_utf8_lossy(&unknown.stderr));
+}
+
+#[test]
+fn vectors_survive_a_kill_and_each_pattern_is_embedded_once() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    import(&server, 10);
+    let before = rows(&server, &["near:\"orders of customers\"", "--limit", "60"]);
+    assert_eq!(models(&server)[0]["vectors"], 6);
+    server.kill();
+    let server = Server::start(data.path(), &["--chunk-age-ms-max", "1", "--seal-wait-ms-max", "1"]);
+    assert_eq!(rows(&server, &["near:\"orders of customers\"", "--limit", "60"]), before, "the same order, whatever was sealed meanwhile (RK-1)");
+    import(&server, 12);
+    let after = rows(&server, &["near:\"orders of customers\"", "--limit", "200"]);
+    assert_eq!(after.len(), 132);
+    let known = models(&server);
+    assert_eq!((known.len(), known[0]["vectors"].as_u64(), known[0]["serves"].as_bool()), (1, Some(6), Some(true)), "{known:?}");
+}
+
+#[test]
+fn a_second_model_fills_while_the_first_serves_and_takes_over_when_told() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    import(&server, 5);
+    let first = rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]);
+    let built_in = models(&server)[0]["id"].as_str().unwrap().to_owned();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../embedder/tests/data/tiny-bert");
+    let folder = folder.canonicalize().unwrap();
+    let id = server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]).trim().to_owned();
+    let known = models(&server);
+    let of = |known: &[Value], id: &str| known.iter().find(|model| model["id"] == id).unwrap().clone();
+    assert_eq!((of(&known, &id)["vectors"].as_u64(), of(&known, &id)["serves"].as_bool()), (Some(6), Some(false)), "{known:?}");
+    assert_eq!(rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]), first, "the first serves on");
+    let refused = server.cli(&["model", "remove", &built_in]);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("serves"), "the model that serves stays");
+    server.ok(&["model", "use", &id]);
+    let second = rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]);
+    assert_ne!(second[0]["similarity"], first[0]["similarity"], "scores are the second model's");
+    server.ok(&["model", "remove", &built_in]);
+    assert_eq!(models(&server).len(), 1);
+    server.kill();
+    let server = Server::start(data.path(), &[]);
+    assert_eq!(rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]), second, "also after a kill");
+
+    for (path, wanted) in [("/nowhere/at/all", "cannot be read"), ("relative", "absolute path"), ("", "absolute path")] {
+        let output = server.cli(&["model", "add", path]);
+        assert_eq!(output.status.code(), Some(2), "{path}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains(wanted), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for command in ["use", "remove"] {
+        let output = server.cli(&["model", command, "nobody+p1"]);
+        assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("nobody+p1"), "{command}");
+    }
+}
