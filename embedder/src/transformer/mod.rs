@@ -8,6 +8,7 @@
 
 mod bert;
 mod config;
+mod gelu;
 mod weights;
 
 use crate::{EmbedError, Embedder, PATTERN_TEXT_RULE};

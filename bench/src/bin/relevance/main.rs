@@ -13,7 +13,7 @@ use anyhow::{Context, ensure};
 use corpus::Question;
 use measure::{Random, bootstrap, mean, ndcg, top, two_fold, unjudged};
 use siltstone_embedder::{Embedder, StaticModel, pattern_text, query_text};
-use siltstone_vector::fusion::{Fusion, WORDS_WEIGHT};
+use siltstone_vector::fusion::{Fusion, Outcome, WORDS_WEIGHT};
 use std::time::Instant;
 use words::{Scores, Words};
 
@@ -85,13 +85,11 @@ where
         .chunks_exact(dimension)
         .map(|question| documents.chunks_exact(dimension).map(|document| document.iter().zip(question).map(|(a, b)| a * b).sum()).collect())
         .collect();
+    let outcomes: Vec<Outcome> = texts.iter().map(|text| Outcome::of(text)).collect();
     let fused = |weight: f32, index: usize| -> Vec<usize> {
-        let fusion = Fusion::with_weight(scores[index].bound, weight);
-        top(&similarities[index]
-            .iter()
-            .zip(&scores[index].documents)
-            .map(|(similarity, words)| fusion.score(*similarity, *words))
-            .collect::<Vec<_>>())
+        let fusion = Fusion::with_weight(scores[index].bound, weight).asking_for(Outcome::of(&questions[index].text));
+        let parts = similarities[index].iter().zip(&scores[index].documents).zip(&outcomes);
+        top(&parts.map(|((similarity, words), outcome)| fusion.score_with(*similarity, *words, *outcome)).collect::<Vec<_>>())
     };
 
     let vectors = row("  vectors alone", questions, |index| top(&similarities[index]));
