@@ -16,8 +16,9 @@ use bert::Bert;
 use config::Config;
 use serde::de::IgnoredAny;
 use siltstone_core::ModelId;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::{Encoding, Tokenizer, TruncationParams};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Tokens of a text that are read, marks of begin and end included. All but a few patterns are shorter, and time grows with the length.
@@ -81,6 +82,8 @@ impl Transformer {
         tokenizer.with_padding(None);
         let truncation = TruncationParams { max_length: TOKENS_MAX.min(config.max_position_embeddings), ..TruncationParams::default() };
         tokenizer.with_truncation(Some(truncation)).map_err(|error| broken("tokenizer.json", error.to_string()))?;
+        // Some damage shows only when a text is encoded.
+        encode(&tokenizer, &["a text"]).map_err(|error| broken("tokenizer.json", error))?;
         let bert = Bert::load(&config, files.weights).map_err(|error| broken("model.safetensors", error.to_string()))?;
 
         let mut digest = Xxh3::new();
@@ -94,7 +97,7 @@ impl Transformer {
     }
 
     fn run(&self, texts: &[&str]) -> Result<Vec<f32>, String> {
-        let encoded = self.tokenizer.encode_batch_fast(texts.to_vec(), true).map_err(|error| error.to_string())?;
+        let encoded = encode(&self.tokenizer, texts)?;
         let tokens: Vec<&[u32]> = encoded.iter().map(|encoding| encoding.get_ids()).collect();
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|text| tokens[*text].len());
@@ -118,13 +121,25 @@ impl Transformer {
     }
 }
 
-/// Reads a tokenizer. The library panics on some damaged files, so the JSON is checked before and a panic is an error.
+/// What a panic of the tokenizer means: the library panics on some damaged files, when it reads them or when it encodes.
+const TOKENIZER_PANIC: &str = "it is damaged, or of a kind that the library cannot use";
+
+/// Texts as tokens.
+fn encode(tokenizer: &Tokenizer, texts: &[&str]) -> Result<Vec<Encoding>, String> {
+    // A tokenizer is only read here, so a panic leaves nothing half done.
+    match std::panic::catch_unwind(AssertUnwindSafe(|| tokenizer.encode_batch_fast(texts.to_vec(), true))) {
+        Ok(encoded) => encoded.map_err(|error| error.to_string()),
+        Err(_) => Err(TOKENIZER_PANIC.to_owned()),
+    }
+}
+
+/// Reads a tokenizer: the JSON is checked before, and a panic is an error.
 fn read_tokenizer(bytes: &[u8]) -> Result<Tokenizer, String> {
     serde_json::from_slice::<IgnoredAny>(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
     match std::panic::catch_unwind(|| Tokenizer::from_bytes(bytes)) {
         Ok(Ok(tokenizer)) => Ok(tokenizer),
         Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("it is damaged, or of a kind that the library cannot read".to_owned()),
+        Err(_) => Err(TOKENIZER_PANIC.to_owned()),
     }
 }
 
