@@ -1,4 +1,5 @@
-//! Search by meaning, end to end: vectors come by themselves, rank patterns and rows, stand beside words, survive a kill, and give way to another model's.
+//! Search by meaning, end to end: vectors come by themselves, rank patterns and rows, stand beside words, survive a kill, and give way to another
+//! model's.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

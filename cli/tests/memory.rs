@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use support::{SILTSTONE, Server};
 
-/// A file that is read whole, or requests that gather, would show as far more than this: the files differ by 135 MB, and both have more than the requests that may be on their way.
+/// A file that is read whole, or requests that gather, would show as far more than this: the files differ by 135 MB, and both have more than the
+/// requests that may be on their way.
 const GROWTH_BYTES_MAX: u64 = 12 << 20;
 
 fn write_lines(path: &Path, lines: u64) {

@@ -1,7 +1,7 @@
 //! Patterns get vectors: one a namespace, model and pattern, made once, put on the object store, committed.
 //!
-//! The job follows the manifest: of each namespace that changed it looks at the segments and slices that it has not seen, and embeds the patterns that
-//! have no vector. What it knows is a memory of the manifest's vector sets, so it goes on after a crash where the last commit left it. What is
+//! The job follows the manifest: of each namespace that changed it looks at the segments and slices that it has not seen, and embeds the patterns
+//! that have no vector. What it knows is a memory of the manifest's vector sets, so it goes on after a crash where the last commit left it. What is
 //! deliberately not here: models (`siltstone-embedder`), and which pattern is like which (`query`).
 
 mod known;
@@ -214,8 +214,8 @@ impl EmbedJob {
         self.commit(&manifest, new).await.map(|()| true)
     }
 
-    /// Embeds the patterns of a namespace that have no vector, as many as there is room and time for, and joins sets where there are many. Whether none is
-    /// left.
+    /// Embeds the patterns of a namespace that have no vector, as many as there is room and time for, and joins sets where there are many. Whether
+    /// none is left.
     async fn embed_namespace(
         &self,
         manifest: &Manifest,

@@ -4,18 +4,21 @@ use super::{Problem, Tree};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The services: each runs in pods of its own, so none is a library of another. They meet through clients and stored formats.
-const SERVICES: [&str; 4] = ["siltstone-metadata", "siltstone-indexer", "siltstone-embedder", "siltstone-operator"];
+/// The services: each runs in pods of its own, so none is a library of another. They meet through clients and stored formats. (The crate
+/// `siltstone-embedder` is the models alone, which whoever has a text may use.)
+const SERVICES: [&str; 3] = ["siltstone-metadata", "siltstone-indexer", "siltstone-operator"];
 
 /// Crates that are pure or block: what calls them chooses the threads.
-const SYNC_CRATES: [&str; 8] = [
+const SYNC_CRATES: [&str; 10] = [
     "siltstone-core",
     "siltstone-disk",
+    "siltstone-embedder",
     "siltstone-format",
     "siltstone-import",
     "siltstone-loggen",
     "siltstone-query",
     "siltstone-segment",
+    "siltstone-vector",
     "siltstone-wal",
 ];
 

@@ -12,8 +12,9 @@ const COLUMNS_MAX: usize = 150;
 const ASYNC_FOLDERS: [&str; 4] = ["indexer/src/", "metadata/src/", "metadata/client/src/", "cli/src/"];
 
 /// Where `unsafe` may stand, and why.
-const UNSAFE_FOLDERS: [(&str, &str); 2] = [
+const UNSAFE_FOLDERS: [(&str, &str); 3] = [
     ("crates/core/src/bitmap/kernels/", "SIMD, with a scalar twin and a property test against it"),
+    ("indexer/vector/src/kernels/", "SIMD, with a scalar twin and a property test against it"),
     ("cli/import/tests/memory.rs", "an allocator that counts"),
 ];
 
