@@ -111,3 +111,12 @@ fn single(half: u16) -> f32 {
     };
     if half & 0x8000 == 0 { magnitude } else { -magnitude }
 }
+
+/// The lines of a compressed file of JSON objects.
+pub fn real_entries(name: &str) -> Vec<serde_json::Value> {
+    let path = shared_data().join(name);
+    let file = std::fs::File::open(&path)
+        .unwrap_or_else(|error| panic!("open {}: {error}; put the shared test data there, or name its folder in SILTSTONE_SHARED", path.display()));
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(flate2::read::GzDecoder::new(file)));
+    lines.map(|line| serde_json::from_str(&line.expect("a line")).expect("an object")).collect()
+}
