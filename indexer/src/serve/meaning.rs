@@ -101,7 +101,7 @@ impl SearchService {
             let of_namespace = self.views.pattern_vectors(view, namespace, &model).await;
             sets.push(of_namespace.map_err(|error| status_of(error.kind(), &error))?);
         }
-        Ok(Some(Near { model, vector: QueryVector::new(&vector), sets, words: meaning.words.clone(), is_collapsed }))
+        Ok(Some(Near { model, text: meaning.text.clone(), vector: QueryVector::new(&vector), sets, words: meaning.words.clone(), is_collapsed }))
     }
 }
 
