@@ -143,6 +143,19 @@ fn a_second_model_fills_while_the_first_serves_and_takes_over_when_told() {
     let of = |known: &[Value], id: &str| known.iter().find(|model| model["id"] == id).unwrap().clone();
     assert_eq!((of(&known, &id)["vectors"].as_u64(), of(&known, &id)["serves"].as_bool()), (Some(6), Some(false)), "{known:?}");
     assert_eq!(rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]), first, "the first serves on");
+    let queries = data.path().join("queries");
+    let judged = format!("database is down\n{{\"query\": \"refused\", \"judged\": {{{:?}: 2}}}}\n", first[0]["pattern"].as_str().unwrap());
+    std::fs::write(&queries, judged).unwrap();
+    let compared = server.ok(&["model", "compare", &built_in, &id, "-n", "shop", "--queries", queries.to_str().unwrap(), "-o", "json"]);
+    let compared: Vec<Value> = compared.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (compared.len(), compared[2]["judged"].as_u64(), compared[2]["overlap"].as_f64()),
+        (3, Some(1), Some(1.0)),
+        "six patterns, all in both"
+    );
+    assert!(compared[1]["ndcg"][0].as_f64().unwrap() > 0.3 && compared[0]["ndcg"].is_null(), "{compared:?}");
+    let unknown = server.cli(&["search", "-n", "shop", "near:x", "--model", "nobody+p1"]);
+    assert!(!unknown.status.success() && String::from_utf8_lossy(&unknown.stderr).contains("nobody+p1"));
     let refused = server.cli(&["model", "remove", &built_in]);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("serves"), "the model that serves stays");
     server.ok(&["model", "use", &id]);
