@@ -6,8 +6,8 @@
 //! - [`plan`](plan::plan): which way to search, and why.
 //! - [`merge`]: one set from several indexes.
 //!
-//! Rows are local: `u32` from 0, which the caller maps to row addresses. Not here: texts and models (`siltstone-embedder`), which rows a filter leaves
-//! (`siltstone-segment`), I/O and async, deletes (a filter leaves out what is dead; a merge drops it).
+//! Rows are local: `u32` from 0, which the caller maps to row addresses. Not here: texts and models (`siltstone-embedder`), which rows a filter
+//! leaves (`siltstone-segment`), I/O and async, deletes (a filter leaves out what is dead; a merge drops it).
 
 mod codes;
 mod error;

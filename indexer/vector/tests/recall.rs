@@ -1,5 +1,5 @@
-//! Recall on real lines: with the graph forced and with the planner's choice, without a filter and under filters of a half, a tenth, a hundredth and a
-//! thousandth of the rows, by namespace, deployment and time.
+//! Recall on real lines: with the graph forced and with the planner's choice, without a filter and under filters of a half, a tenth, a hundredth
+//! and a thousandth of the rows, by namespace, deployment and time.
 
 mod common;
 

@@ -1,8 +1,8 @@
 //! The vectors: the real ones, and more that lie as they do.
 //!
-//! A made vector is a real one, moved up to three tenths of the way towards another real one (a line that shares some of its words), with noise of some
-//! three hundredths of its length (other variables), at unit length, rounded to halves as the real ones are. So each real line's neighbourhood gets denser, which
-//! is what more of the same logs do.
+//! A made vector is a real one, moved up to three tenths of the way towards another real one (a line that shares some of its words), with noise of
+//! some three hundredths of its length (other variables), at unit length, rounded to halves as the real ones are. So each real line's neighbourhood
+//! gets denser, which is what more of the same logs do.
 
 use anyhow::{Context, ensure};
 use siltstone_bench::shared_data;

@@ -1,5 +1,5 @@
-//! Vector search beside usearch, faiss and Intel SVS, on one thread: queries a second at a recall, the time to build, bytes a vector; the exact scan beside
-//! the machine's memory; and the number of rows from which on a graph pays.
+//! Vector search beside usearch, faiss and Intel SVS, on one thread: queries a second at a recall, the time to build, bytes a vector; the exact scan
+//! beside the machine's memory; and the number of rows from which on a graph pays.
 //!
 //! The vectors are the 44,268 real ones and others made from them (`data.rs`), 221,340 in all; the queries are the real ones. All engines search
 //! the same vectors, and a figure is the best of three runs over all queries. The graph is forced. The Python peers come from

@@ -18,8 +18,8 @@ pub struct MergeInput<'a> {
     pub rows: Filter<'a>,
 }
 
-/// The vectors of all inputs, in their order, each input's rows ascending. `fetch` gets ranges of the input of that number; a block of full vectors is
-/// in memory at a time.
+/// The vectors of all inputs, in their order, each input's rows ascending. `fetch` gets ranges of the input of that number; a block of full vectors
+/// is in memory at a time.
 ///
 /// # Errors
 /// [`VectorError::Spaces`] for inputs of two spaces (NS-1), [`VectorError::Request`] for none; else those of the inputs and of `fetch`.
