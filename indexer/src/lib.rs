@@ -12,6 +12,7 @@ pub mod node;
 mod patience;
 mod problems;
 pub mod query;
+mod repeats;
 pub mod seal;
 pub mod serve;
 pub mod view;

@@ -115,16 +115,25 @@ async fn a_failed_sync_of_a_file_fails_the_put_and_a_new_file_may_succeed() {
     assert_eq!(store.get(&key("a/b")).await.unwrap(), &b"second"[..]);
 }
 
+/// What the system says when a process has no descriptor left, on Linux and on macOS.
+const EMFILE: i32 = 24;
+
 /// A disk whose directories fail as a test says.
 struct FailingDisk {
     disk: LossyDisk,
     sync_dir_fails: AtomicBool,
+    descriptors_gone: AtomicBool,
     denied: AtomicBool,
 }
 
 impl FailingDisk {
     fn new() -> Arc<Self> {
-        Arc::new(Self { disk: LossyDisk::new(), sync_dir_fails: AtomicBool::new(false), denied: AtomicBool::new(false) })
+        Arc::new(Self {
+            disk: LossyDisk::new(),
+            sync_dir_fails: AtomicBool::new(false),
+            descriptors_gone: AtomicBool::new(false),
+            denied: AtomicBool::new(false),
+        })
     }
 
     fn check(&self) -> io::Result<()> {
@@ -162,6 +171,9 @@ impl Disk for FailingDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        if self.descriptors_gone.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(EMFILE));
+        }
         if self.sync_dir_fails.load(Ordering::SeqCst) { Err(io::Error::other("medium error")) } else { self.disk.sync_dir(path) }
     }
 
@@ -195,6 +207,25 @@ async fn after_a_failed_sync_of_a_directory_no_more_writes_are_taken_but_reads_g
         assert!(error.to_string().contains("medium error"), "{error}");
     }
     assert_eq!(store.get(&key("a/1")).await.unwrap(), &b"x"[..]);
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_opened_for_want_of_descriptors_stops_nothing_for_good() {
+    let disk = FailingDisk::new();
+    let store = DirectoryStore::open(disk.clone(), Path::new(ROOT)).await.unwrap();
+    store.put(&key("a/1"), Bytes::from_static(b"x")).await.unwrap();
+    disk.descriptors_gone.store(true, Ordering::SeqCst);
+    for name in ["a/2", "new/2"] {
+        let error = store.put(&key(name), Bytes::from_static(b"y")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("limit of open files") && !error.to_string().contains("check the disk"), "{error}");
+    }
+    disk.descriptors_gone.store(false, Ordering::SeqCst);
+    for name in ["a/2", "new/2", "a/3"] {
+        store.put(&key(name), Bytes::from_static(b"y")).await.unwrap();
+    }
+    let store = DirectoryStore::open(Arc::new(disk.disk.crash(3)), Path::new(ROOT)).await.unwrap();
+    assert_eq!(store.get(&key("new/2")).await.unwrap(), &b"y"[..], "MF-1");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use places::Places;
-use siltstone_disk::{Disk, DiskFile};
+use siltstone_disk::{Disk, DiskFile, is_out_of_descriptors};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -145,8 +145,12 @@ impl Inner {
         self.disk.sync_dir(directory).map_err(|error| self.stop(&error))
     }
 
-    /// Takes no more writes: names in a directory may be lost, and which ones is unknown.
+    /// Takes no more writes: names in a directory may be lost, and which ones is unknown. A directory that could not even be opened was not synced:
+    /// that put failed, and a repeated one syncs it.
     fn stop(&self, error: &io::Error) -> Fault {
+        if is_out_of_descriptors(error) {
+            return Fault::from_io(error, &self.places.name());
+        }
         let detail = self.stopped.lock().get_or_insert_with(|| error.to_string()).clone();
         Fault::Stopped { place: self.places.name(), detail }
     }
