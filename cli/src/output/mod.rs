@@ -140,8 +140,8 @@ pub(crate) fn time_text(time_ns: i64, decimals: i32) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(time_ns)).map_or_else(|_| time_ns.to_string(), |time| format!("{time:.*}", decimals as usize))
 }
 
-/// Text that can't move the cursor, clear the screen, or look like other text: control characters, line and paragraph separators, and characters that are
-/// invisible or turn the direction of what follows are shown as escapes.
+/// Text that can't move the cursor, clear the screen, or look like other text: control characters, line and paragraph separators, and characters
+/// that are invisible or turn the direction of what follows are shown as escapes.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.chars().any(is_deceptive) {

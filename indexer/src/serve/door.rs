@@ -1,7 +1,7 @@
 //! Connections at the door: so many at once, and none that never says anything.
 //!
-//! A connection holds a descriptor, and the store needs descriptors too: those who come beyond the bound wait in the system's queue, and are let in as
-//! others leave. What is deliberately not here: protocols, and what becomes of a connection once it has spoken.
+//! A connection holds a descriptor, and the store needs descriptors too: those who come beyond the bound wait in the system's queue, and are let in
+//! as others leave. What is deliberately not here: protocols, and what becomes of a connection once it has spoken.
 
 use std::io;
 use std::pin::Pin;

@@ -22,7 +22,8 @@ pub struct Recovery {
     pub segments: usize,
     /// Entries that the log holds.
     pub entries: u64,
-    /// The file whose torn tail was cut, and how many bytes went. Unless the disk lost what it had reported as durable, none of them was acknowledged.
+    /// The file whose torn tail was cut, and how many bytes went. Unless the disk lost what it had reported as durable, none of them was
+    /// acknowledged.
     pub cut: Option<(PathBuf, u64)>,
 }
 

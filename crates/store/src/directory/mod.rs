@@ -197,7 +197,8 @@ impl Inner {
     }
 }
 
-/// Whether a directory's sync failed before it began: none of these comes from the sync itself (`fsync(2)`), all of them from opening what is to be synced.
+/// Whether a directory's sync failed before it began: none of these comes from the sync itself (`fsync(2)`), all of them from opening what is to be
+/// synced.
 fn was_not_opened(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::PermissionDenied];
     is_out_of_descriptors(error) || kinds.contains(&error.kind())

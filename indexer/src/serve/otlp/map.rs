@@ -1,8 +1,8 @@
 //! From OTLP's log records to arrivals.
 //!
 //! Source: OpenTelemetry protocol 1.x (`opentelemetry/proto/logs/v1/logs.proto`), its log data model, and its semantic conventions for
-//! Kubernetes resources (`k8s.*`). What is deliberately not here: transport, admission, and a bound on nesting: the decoders have one (100 messages in
-//! protobuf, 128 levels in JSON) and refuse the request that passes it, so that nothing is cut.
+//! Kubernetes resources (`k8s.*`). What is deliberately not here: transport, admission, and a bound on nesting: the decoders have one (100 messages
+//! in protobuf, 128 levels in JSON) and refuse the request that passes it, so that nothing is cut.
 
 use crate::ingest::{Arrival, Reason};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value as Any};
