@@ -6,7 +6,7 @@
 //! always has one text.
 //!
 //! Typed placeholders (`<ip>`, `<duration>`, …) were measured against this and lost: what varies tells a model nothing that an operator asks for, and
-//! every placeholder takes a share of the mean (`docs/decisions/pattern-text.md`).
+//! every placeholder takes a share of the mean (`docs/decisions/0007-pattern-text.md`).
 //!
 //! Not here: the split of a body into its pattern (`siltstone_core::pattern`).
 

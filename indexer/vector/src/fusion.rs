@@ -12,7 +12,7 @@
 //! success are read from both texts, and a candidate that tells of the opposite loses.
 //!
 //! A score needs the candidate and the query's statistics alone, never the other candidates: it does not depend on how many there are, on merges or
-//! on placement (RK-1). How the form and the numbers were chosen: `docs/decisions/search-by-meaning-fusion.md`.
+//! on placement (RK-1). How the form and the numbers were chosen: `docs/decisions/0008-search-by-meaning-fusion.md`.
 //!
 //! Not here: where the candidates come from (the best of the vectors and the best of the words, joined), BM25, and similarities.
 
