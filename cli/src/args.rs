@@ -104,6 +104,9 @@ pub(crate) struct SearchArgs {
     /// Where the order is by meaning: one entry a pattern.
     #[arg(long, value_enum)]
     pub collapse: Option<CollapseArg>,
+    /// Print the numbers of entries' vectors, too (with --output json).
+    #[arg(long)]
+    pub with_vectors: bool,
 }
 
 /// What is shown once.

@@ -179,6 +179,7 @@ fn seen_row(row: Row) -> SeenRow {
         severity: u8::try_from(row.severity_number).map_or(Severity::UNSPECIFIED, Severity::from_number),
         body: row.body,
         attributes: row.attributes.into_iter().filter_map(attribute).collect(),
+        vectors: row.vectors.into_iter().map(|vector| EntryVector { field: vector.field, values: vector.values }).collect(),
     };
     SeenRow { address: row.address, entry }
 }

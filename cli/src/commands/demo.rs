@@ -161,7 +161,7 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
     query::histogram(&HistogramArgs { query: ask("severity>=error", &namespaces), step: Some("1h".to_owned()) }, clock, screen).await?;
     let quoted = format!("\"{phrase}\"");
     heading(screen, "Where exactly? A phrase, newest first", "search --limit 5 --order newest", &quoted, &namespaces)?;
-    let search = |query: &str, names: &[String], order, limit| SearchArgs { query: ask(query, names), limit, order, collapse: None };
+    let search = |query: &str, names: &[String], order, limit| SearchArgs { query: ask(query, names), limit, order, collapse: None, with_vectors: false };
     query::search(&search(&quoted, &namespaces, Some(OrderArg::Newest), 5), clock, screen).await?;
     heading(screen, "What is it like? By meaning, one entry a pattern", "search --limit 5 --collapse pattern", MEANT, &namespaces)?;
     let meant = SearchArgs { collapse: Some(CollapseArg::Pattern), ..search(MEANT, &namespaces, None, 5) };

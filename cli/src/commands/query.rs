@@ -19,6 +19,7 @@ pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Sc
         limit: args.limit,
         order: order.into(),
         collapse_patterns: args.collapse.is_some(),
+        with_vectors: args.with_vectors,
     };
     let answer = Client::connect(&args.query.server).await?.search().search(request).await?.into_inner();
     output::rows::print(screen, args.query.output, &answer.rows)?;

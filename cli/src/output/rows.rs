@@ -5,7 +5,7 @@ use crate::args::Output;
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use siltstone_core::{RowAddress, Severity};
-use siltstone_proto::v1::{Ranks, Row, value::Kind};
+use siltstone_proto::v1::{Ranks, Row, Vector, value::Kind};
 
 pub(crate) fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Failure> {
     for row in rows {
@@ -43,6 +43,10 @@ pub(crate) fn json_of(row: &Row) -> Value {
     if !row.attributes.is_empty() {
         let attributes: Map<String, Value> = row.attributes.iter().map(|attribute| (attribute.name.clone(), json_of_attribute(attribute))).collect();
         object.insert("attributes".into(), Value::Object(attributes));
+    }
+    if !row.vectors.is_empty() {
+        let of_field = |vector: &Vector| (vector.field.clone(), if vector.values.is_empty() { json!(true) } else { json!(vector.values) });
+        object.insert("vectors".into(), Value::Object(row.vectors.iter().map(of_field).collect()));
     }
     object.insert("score".into(), json!(row.score));
     if let Some(ranks) = &row.ranks {

@@ -17,5 +17,5 @@ mod varint;
 pub mod vectors;
 mod wire;
 
-pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};
+pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn, VectorColumn};
 pub use wire::DecodeError;

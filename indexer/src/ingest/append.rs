@@ -221,6 +221,7 @@ pub(super) fn row_of(admitted: &Admitted) -> EntryRef<'_> {
         pod: &entry.pod,
         container: &entry.container,
         attributes: &entry.attributes,
+        vectors: &entry.vectors,
     }
 }
 

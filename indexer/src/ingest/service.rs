@@ -7,7 +7,7 @@ use super::flush::Flusher;
 use super::writer::{Message, WriteJob, Writer, WriterConfig, WriterParts, Written};
 use crate::view::LiveRows;
 use rustc_hash::FxHashMap;
-use siltstone_core::{CallerScope, Clock, CommitToken, NamespaceId};
+use siltstone_core::{CallerScope, Clock, CommitToken, Entry, EntryVector, ErrorKind, NamespaceId};
 use siltstone_format::command::{ClientKey, NAME_LEN_MAX};
 use siltstone_format::manifest::{Manifest, ProducerKey, is_namespace_name};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
@@ -59,6 +59,9 @@ pub struct Receipt {
 pub struct Ingest {
     inner: Arc<Inner>,
 }
+
+/// Dimensions of vector fields that this request learnt.
+type Dimensions = FxHashMap<(NamespaceId, String), u16>;
 
 struct Inner {
     config: IngestConfig,
@@ -172,6 +175,7 @@ impl Ingest {
     ) -> Result<Vec<ClientBatch>, IngestError> {
         let manifest = self.inner.metadata.manifest();
         let mut batches: Vec<ClientBatch> = Vec::new();
+        let mut dimensions = Dimensions::default();
         let mut places: FxHashMap<String, Result<usize, Reason>> = FxHashMap::default();
         for (index, admitted) in admitted {
             let name = admitted.entry.namespace.as_str();
@@ -186,11 +190,49 @@ impl Ingest {
                 places.insert(name.to_owned(), place);
             }
             match &places[name] {
-                Ok(place) => batches[*place].entries.push(admitted),
+                Ok(place) => {
+                    let batch = &mut batches[*place];
+                    match self.reason_against_dimensions(&manifest, batch.namespace, &admitted.entry, &mut dimensions).await? {
+                        Some(reason) => refusals.push(Refusal { index, reason }),
+                        None => batch.entries.push(admitted),
+                    }
+                }
                 Err(reason) => refusals.push(Refusal { index, reason: reason.clone() }),
             }
         }
+        // Of some namespaces every entry may have been refused.
+        batches.retain(|batch| !batch.entries.is_empty());
         Ok(batches)
+    }
+
+    /// All vectors of a field of a namespace have one dimension: that of the first that came. A field that is new is declared here.
+    async fn reason_against_dimensions(
+        &self,
+        manifest: &Manifest,
+        namespace: NamespaceId,
+        entry: &Entry,
+        dimensions: &mut Dimensions,
+    ) -> Result<Option<Reason>, IngestError> {
+        for EntryVector { field, values } in &entry.vectors {
+            let known = manifest.namespace(namespace).and_then(|namespace| namespace.vector_fields.get(field.as_str()));
+            let known = known.map(|record| record.dimension).or_else(|| dimensions.get(&(namespace, field.clone())).copied());
+            let dimension = match known {
+                Some(dimension) => dimension,
+                None => {
+                    let wanted = u16::try_from(values.len()).unwrap_or(u16::MAX);
+                    match self.inner.metadata.declare_vector_field(namespace, field, wanted).await {
+                        Ok(dimension) => _ = dimensions.insert((namespace, field.clone()), dimension),
+                        Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(Some(Reason::TooManyVectorFields(field.clone()))),
+                        Err(error) => return Err(error.into()),
+                    }
+                    dimensions[&(namespace, field.clone())]
+                }
+            };
+            if usize::from(dimension) != values.len() {
+                return Ok(Some(Reason::VectorDimension(field.clone(), values.len(), dimension)));
+            }
+        }
+        Ok(None)
     }
 
     async fn namespace_id(&self, manifest: &Manifest, name: &str) -> Result<Result<NamespaceId, Reason>, IngestError> {

@@ -15,7 +15,7 @@ pub use explain::explain;
 pub use histogram::{Histogram, histogram};
 pub use near::{Near, NearRows, Ranks, search_near};
 pub use patterns::{FoundPattern, Patterns, patterns};
-pub use search::{FoundRow, Order, rows_of, search};
+pub use search::{FoundRow, Order, load_vectors, rows_of, search};
 pub use step::choose_step_ns;
 
 use crate::view::{NamespaceView, ViewError};

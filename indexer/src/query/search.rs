@@ -118,6 +118,19 @@ pub fn rows_of(view: &NamespaceView, source: &dyn Source, expr: &Expr) -> Result
     Ok(rows)
 }
 
+/// Gives rows the numbers of their vectors.
+///
+/// # Errors
+/// [`QueryError::View`] when they can't be fetched.
+pub fn load_vectors(views: &[NamespaceView], rows: &mut [FoundRow]) -> Result<(), QueryError> {
+    for row in rows.iter_mut().filter(|row| row.entry.vectors.iter().any(|vector| vector.values.is_empty())) {
+        if let Some(view) = views.iter().find(|view| view.name() == row.entry.namespace) {
+            row.entry.vectors = view.vectors_of(row.address)?;
+        }
+    }
+    Ok(())
+}
+
 /// The row at an address of a namespace, with its columns.
 ///
 /// # Errors

@@ -47,6 +47,8 @@ pub(super) struct Asked {
     pub(super) min_commit: Option<CommitToken>,
     pub(super) meaning: Option<Meaning>,
     pub(super) wait_vectors: bool,
+    /// Rows carry the numbers of their vectors.
+    pub(super) with_vectors: bool,
     query: Query,
     started: Instant,
 }
@@ -89,6 +91,7 @@ impl SearchService {
             min_commit,
             meaning,
             wait_vectors: spec.wait_vectors,
+            with_vectors: false,
             query,
             started,
         })
@@ -154,7 +157,7 @@ impl Asked {
                 return Err(Status::internal("NS-2: a row of another namespace was held back; this is a bug, please report it"));
             }
         }
-        Ok(rows.into_iter().map(wire_row).collect())
+        Ok(rows.into_iter().map(|row| wire_row(row, self.with_vectors)).collect())
     }
 }
 
@@ -181,14 +184,22 @@ fn limit_of(limit: u32) -> Result<usize, Status> {
 #[async_trait]
 impl search_server::Search for SearchService {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref(), request.get_ref().order() == WireOrder::Unspecified)?;
+        let mut asked = self.asked(&request, request.get_ref().spec.as_ref(), request.get_ref().order() == WireOrder::Unspecified)?;
+        asked.with_vectors = request.get_ref().with_vectors;
+        let with_vectors = asked.with_vectors;
         let limit = limit_of(request.get_ref().limit)?;
         let question = asked.question.clone();
         if let Some(meaning) = &asked.meaning {
             if request.get_ref().order() != WireOrder::Unspecified {
                 return Err(Status::invalid_argument("choose an order: near: is an order of its own; leave out --order"));
             }
-            let ask = move |views: &[_], near: &_| query::search_near(views, &question, near, limit);
+            let ask = move |views: &[_], near: &_| {
+                let mut found = query::search_near(views, &question, near, limit)?;
+                if with_vectors {
+                    query::load_vectors(views, &mut found.rows)?;
+                }
+                Ok(found)
+            };
             let meant = self.ask_near(&asked, meaning, request.get_ref().collapse_patterns, ask, |rows| rows.patterns_waiting).await?;
             let info = Some(asked.info_of_meant(&meant));
             return Ok(Response::new(SearchResponse { rows: asked.let_out(meant.answer.rows)?, info }));
@@ -204,7 +215,14 @@ impl search_server::Search for SearchService {
             WireOrder::Newest => Order::Newest,
         };
         let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
-        let rows = on_query_thread(move || query::search(&namespaces, &question, order, limit)).await?;
+        let rows = on_query_thread(move || {
+            let mut rows = query::search(&namespaces, &question, order, limit)?;
+            if with_vectors {
+                query::load_vectors(&namespaces, &mut rows)?;
+            }
+            Ok(rows)
+        });
+        let rows = rows.await?;
         Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }))
     }
 

@@ -1,7 +1,7 @@
 //! Sealed chunks of one namespace: where a segment gets the columns that it does not hold.
 
 use super::ViewError;
-use super::packs::Packs;
+use super::packs::{ChunkVectors, Packs};
 use rustc_hash::FxHashMap;
 use siltstone_core::{ChunkId, ErrorKind};
 use siltstone_format::manifest::{Manifest, NamespaceManifest, PackRecord};
@@ -43,6 +43,15 @@ impl Chunks {
     fn timestamps(&self, chunk: ChunkId) -> Result<Arc<[i64]>, ViewError> {
         let pack = self.pack_of(chunk)?;
         self.runtime.block_on(self.packs.chunk_timestamps(&self.manifest, pack, chunk))
+    }
+
+    /// The vectors of a chunk, and the offsets of its rows.
+    pub(super) fn vectors(&self, chunk: ChunkId) -> Result<(ChunkVectors, Arc<[u16]>), ViewError> {
+        let pack = self.pack_of(chunk)?;
+        self.runtime.block_on(async {
+            let vectors = self.packs.chunk_vectors(&self.manifest, pack, chunk).await?;
+            Ok((vectors, self.packs.chunk_offsets(&self.manifest, pack, chunk).await?))
+        })
     }
 
     /// A chunk's rows as slices that can be scanned: one for each run of offsets without a gap.
@@ -89,6 +98,7 @@ fn part_of(rows: &Rows, range: Range<usize>) -> Rows {
             pod: &entry.pod,
             container: &entry.container,
             attributes: &entry.attributes,
+            vectors: &[],
         };
         builder.push(&parts).expect("a part of a block is no larger than the block");
     }

@@ -3,7 +3,8 @@
 use super::chunks::Chunks;
 use super::{Inner, ViewError, Views};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use siltstone_core::{ChunkId, Entry, EntryFlags, NamespaceId, RowAddress};
+use siltstone_core::{ChunkId, Entry, EntryFlags, EntryVector, NamespaceId, RowAddress};
+use siltstone_format::VectorColumn;
 use siltstone_format::manifest::{Manifest, NamespaceManifest, SliceRef};
 use siltstone_segment::{ScanSlice, ScanSource, SegmentSource, Source};
 use std::collections::BTreeMap;
@@ -59,7 +60,22 @@ impl NamespaceView {
         format!("{} segments; {} live rows that are scanned", self.segments, self.live_rows)
     }
 
-    /// The entry at an address. Blocks when its columns are not in memory.
+    /// The vectors of the entry at an address, with their numbers. Blocks when they are not in memory.
+    ///
+    /// # Errors
+    /// [`ViewError`]
+    pub fn vectors_of(&self, address: RowAddress) -> Result<Vec<EntryVector>, ViewError> {
+        if self.live.contains_key(&address.chunk()) {
+            return Ok(self.entry(address)?.0.vectors);
+        }
+        let (vectors, offsets) = self.chunks.vectors(address.chunk())?;
+        let row = u16::try_from(address.offset()).ok().and_then(|offset| offsets.binary_search(&offset).ok());
+        let row = row.ok_or(ViewError::NoRow { address })? as u32;
+        let of_row = |column: &VectorColumn| Some(EntryVector { field: column.field.clone(), values: column.of_row(row)?.to_vec() });
+        Ok(vectors.iter().filter_map(of_row).collect())
+    }
+
+    /// The entry at an address; of its vectors the fields alone where it is sealed. Blocks when its columns are not in memory.
     ///
     /// # Errors
     /// [`ViewError`]
