@@ -84,6 +84,9 @@ pub(crate) struct QueryArgs {
     /// Where the order is by meaning: wait until every matching pattern has a vector, for 30 s at most.
     #[arg(long)]
     pub wait_vectors: bool,
+    /// Where the order is by meaning: rank by this model's vectors, not by those of the model that serves.
+    #[arg(long, value_name = "ID", default_value = "", hide_default_value = true)]
+    pub model: String,
     /// How the answer is printed.
     #[arg(long, short, value_enum, default_value_t = Output::Table)]
     pub output: Output,
@@ -162,6 +165,8 @@ pub(crate) enum ModelCommand {
     List(ModelListArgs),
     /// Loads a sentence transformer from a directory of the server, and makes its vectors while the present model serves on.
     Add(ModelAddArgs),
+    /// Asks the queries of a file of two models, and shows how far the answers agree, and how good each is where they are judged.
+    Compare(ModelCompareArgs),
     /// Makes queries use a model's vectors, once they are all there.
     Use(ModelUseArgs),
     /// Forgets a model that does not serve, and its vectors.
@@ -185,6 +190,27 @@ pub(crate) struct ModelAddArgs {
     /// Wait until all its vectors are there, showing how far they are.
     #[arg(long)]
     pub wait: bool,
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ModelCompareArgs {
+    /// The ids of two models, as `siltstone model list` shows them.
+    #[arg(value_name = "ID", num_args = 2, required = true)]
+    pub ids: Vec<String>,
+    /// Queries: one a line, or one JSON object a line: {"query": "…", "judged": {"PATTERN ID": 2, "PATTERN ID": 1}}.
+    #[arg(long, value_name = "FILE")]
+    pub queries: PathBuf,
+    /// A namespace to look in. May be repeated.
+    #[arg(long, short, value_name = "NS", required = true)]
+    pub namespace: Vec<String>,
+    /// How many patterns of each answer are compared.
+    #[arg(long, short, default_value_t = 10, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub limit: u32,
+    /// How the answer is printed.
+    #[arg(long, short, value_enum, default_value_t = Output::Table)]
+    pub output: Output,
     #[command(flatten)]
     pub server: ServerArgs,
 }

@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use support::{Server, cli_with};
 
+/// Lives that end by a kill while patterns are embedded, sealed, and a second model fills.
+const LIVES: u64 = 8;
+
 const KINDS: [(&str, &str); 6] = [
     ("postgres", "FATAL: sorry, too many clients already, connection rejected from 10.0.0.{}"),
     ("postgres", "connection to database refused by 10.1.0.{}, giving up"),
@@ -140,6 +143,19 @@ fn a_second_model_fills_while_the_first_serves_and_takes_over_when_told() {
     let of = |known: &[Value], id: &str| known.iter().find(|model| model["id"] == id).unwrap().clone();
     assert_eq!((of(&known, &id)["vectors"].as_u64(), of(&known, &id)["serves"].as_bool()), (Some(6), Some(false)), "{known:?}");
     assert_eq!(rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]), first, "the first serves on");
+    let queries = data.path().join("queries");
+    let judged = format!("database is down\n{{\"query\": \"refused\", \"judged\": {{{:?}: 2}}}}\n", first[0]["pattern"].as_str().unwrap());
+    std::fs::write(&queries, judged).unwrap();
+    let compared = server.ok(&["model", "compare", &built_in, &id, "-n", "shop", "--queries", queries.to_str().unwrap(), "-o", "json"]);
+    let compared: Vec<Value> = compared.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (compared.len(), compared[2]["judged"].as_u64(), compared[2]["overlap"].as_f64()),
+        (3, Some(1), Some(1.0)),
+        "six patterns, all in both"
+    );
+    assert!(compared[1]["ndcg"][0].as_f64().unwrap() > 0.3 && compared[0]["ndcg"].is_null(), "{compared:?}");
+    let unknown = server.cli(&["search", "-n", "shop", "near:x", "--model", "nobody+p1"]);
+    assert!(!unknown.status.success() && String::from_utf8_lossy(&unknown.stderr).contains("nobody+p1"));
     let refused = server.cli(&["model", "remove", &built_in]);
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("serves"), "the model that serves stays");
     server.ok(&["model", "use", &id]);
@@ -160,4 +176,48 @@ fn a_second_model_fills_while_the_first_serves_and_takes_over_when_told() {
         let output = server.cli(&["model", command, "nobody+p1"]);
         assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("nobody+p1"), "{command}");
     }
+}
+
+#[test]
+fn kills_while_models_fill_lose_nothing_and_mix_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let tuning = ["--flush-interval-ms", "5", "--chunk-age-ms-max", "20", "--seal-wait-ms-max", "5", "--merge-fan-in", "2"];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../embedder/tests/data/tiny-bert").canonicalize().unwrap();
+    let mut is_added = false;
+    for life in 0..LIVES {
+        let server = Server::start(data.path(), &tuning);
+        // Other patterns in each life, so that there is always something to embed.
+        let words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"][life as usize];
+        let mut text = String::new();
+        for number in 0..60 {
+            let kind = ["queue", "disk", "peer", "shard", "lease", "quota"][number % 6];
+            writeln!(text, "{{\"namespace\":\"shop\",\"body\":\"{words} {kind} {} was slow for {number} ms\"}}", "very ".repeat(number / 6)).unwrap();
+        }
+        let addr = server.grpc;
+        let importing = std::thread::spawn(move || cli_with(&["import", "-", "--format", "ndjson"], Some(addr), Some(text.as_bytes())));
+        let output = importing.join().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        if life > 0 && !is_added {
+            is_added = server.cli(&["model", "add", folder.to_str().unwrap()]).status.success();
+        }
+        // Anywhere between the first batch of a model and long after the last.
+        std::thread::sleep(std::time::Duration::from_millis((life * 37) % 120));
+        server.kill();
+    }
+    let server = Server::start(data.path(), &tuning);
+    let near = |server: &Server| rows(server, &["near:\"the shard was slow\"", "--collapse", "pattern", "--limit", "1000"]);
+    let first = near(&server);
+    assert_eq!(first.len(), 60 * LIVES as usize, "every pattern is there, with a vector");
+    assert!(first.iter().all(|row| row["similarity"].is_number()));
+    let id = server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]).trim().to_owned();
+    let known = models(&server);
+    assert!(known.iter().all(|model| model["vectors"] == 60 * LIVES && model["is_complete"] == true), "one vector a pattern and model: {known:?}");
+    server.ok(&["model", "use", &id]);
+    let second = near(&server);
+    server.kill();
+    let server = Server::start(data.path(), &tuning);
+    assert_eq!(near(&server), second, "the switch outlives a kill");
+    let built_in = known.iter().find(|model| model["source"] == "").unwrap()["id"].as_str().unwrap().to_owned();
+    server.ok(&["model", "use", &built_in]);
+    assert_eq!(near(&server), first, "VE-1: what the first model ranked is untouched by the second");
 }

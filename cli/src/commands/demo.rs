@@ -1,7 +1,7 @@
 //! `siltstone demo`: sample logs, an import with progress, example queries of each kind, and a server to try more on.
 
 use super::dev::{self, Running};
-use super::import::{Progress, connect_patiently, send_source};
+use super::import::{Progress, Sent, connect_patiently, send_source};
 use super::query;
 use crate::args::{
     CollapseArg, DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs, TuningArgs,
@@ -92,7 +92,11 @@ async fn fill(args: &DemoArgs, config: &Config, client: &Client, screen: &mut Sc
     let opened = source.await.map_err(|error| Failure::failed(format!("read the sample: {error}")))?;
     let (source, progress) = opened.map_err(|error| Failure::failed(error.to_string()))?;
     let started = std::time::Instant::now();
-    let (sent, summary) = send_source(client, source, 32, progress).await?;
+    let mut sent = Sent::default();
+    let (summary, failure) = send_source(client, source, 32, progress, &mut sent).await;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     client.admin().settle(SettleRequest {}).await?;
     let seconds = started.elapsed().as_secs_f64();
     screen.line(&format!(
@@ -147,6 +151,7 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
         until: None,
         min_commit: String::new(),
         wait_vectors: true,
+        model: String::new(),
         output: Output::Table,
         server: server.clone(),
     };

@@ -1,5 +1,6 @@
 //! One file a command; each turns arguments into calls and answers into output.
 
+mod compare;
 pub(crate) mod demo;
 pub(crate) mod dev;
 pub(crate) mod import;
@@ -26,5 +27,11 @@ pub(crate) fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, 
         end_ns: time("--until", &args.until)?,
         min_commit: args.min_commit.clone(),
         wait_vectors: args.wait_vectors,
+        model: args.model.clone(),
     })
+}
+
+/// The part of a query that ranks by likeness to a text.
+pub(crate) fn near_of(text: &str) -> String {
+    format!("near:\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

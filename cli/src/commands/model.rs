@@ -1,5 +1,6 @@
 //! model list, add, use, remove.
 
+use super::compare::compare;
 use crate::args::{ModelAddArgs, ModelCommand, ModelIdArgs, ModelListArgs, ModelUseArgs, Output};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -15,6 +16,7 @@ pub(crate) async fn model(command: &ModelCommand, screen: &mut Screen) -> Result
     match command {
         ModelCommand::List(args) => list(args, screen).await,
         ModelCommand::Add(args) => add(args, screen).await,
+        ModelCommand::Compare(args) => compare(args, screen).await,
         ModelCommand::Use(args) => serve(args, screen).await,
         ModelCommand::Remove(args) => remove(args, screen).await,
     }

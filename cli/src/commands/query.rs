@@ -38,8 +38,7 @@ pub(crate) async fn count(args: &QueryArgs, clock: &dyn Clock, screen: &mut Scre
 pub(crate) async fn patterns(args: &PatternsArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let mut spec = spec_of(&args.query, clock)?;
     if let Some(near) = &args.near {
-        let quoted = near.replace('\\', "\\\\").replace('"', "\\\"");
-        spec.query = format!("near:\"{quoted}\" {}", spec.query);
+        spec.query = format!("{} {}", super::near_of(near), spec.query);
     }
     let request = PatternsRequest { spec: Some(spec), limit: args.limit };
     let answer = Client::connect(&args.query.server).await?.search().patterns(request).await?.into_inner();
@@ -89,8 +88,8 @@ pub(crate) async fn explain(args: &QueryArgs, clock: &dyn Clock, screen: &mut Sc
     if args.output == Output::Json {
         return screen.json(&serde_json::json!({"canonical": answer.canonical, "plan": answer.plan}));
     }
-    screen.line(&format!("understood as  {}", answer.canonical))?;
+    screen.line(&format!("understood as  {}", output::printable(answer.canonical.as_bytes())))?;
     screen.line("")?;
-    screen.line(answer.plan.trim_end())?;
+    answer.plan.trim_end().lines().try_for_each(|line| screen.line(&output::printable(line.as_bytes())))?;
     output::summary(screen, "explained", answer.info.as_ref())
 }

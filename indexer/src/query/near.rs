@@ -9,10 +9,11 @@ use crate::view::NamespaceView;
 use rustc_hash::{FxHashMap, FxHashSet};
 use siltstone_core::ModelId;
 use siltstone_core::pattern::PatternHash;
+use siltstone_embedder::pattern_text;
 use siltstone_format::vectors::{PatternVectors, QueryVector};
 use siltstone_query::Expr;
 use siltstone_segment::{PatternCount, ScoredRow, ScoringTerms, TextStatistics, words_bound};
-use siltstone_vector::fusion::Fusion;
+use siltstone_vector::fusion::{Fusion, Outcome};
 use std::sync::Arc;
 
 /// Nearest patterns whose rows are candidates, where words rank too; as many as rows are asked for, if that is more.
@@ -30,6 +31,8 @@ const COLLAPSE_ROUNDS_MAX: usize = 16;
 pub struct Near {
     /// The model that made the query's vector and those in `sets` (VE-1).
     pub model: ModelId,
+    /// What is asked, in words: whether it asks for a failure or a success is read from them.
+    pub text: String,
     /// The query's vector.
     pub vector: QueryVector,
     /// The sets of the model's pattern vectors, by namespace of the view.
@@ -128,18 +131,24 @@ impl<'a> NearNamespace<'a> {
         }
         let similarities = similarities(near, sets);
         let waiting = patterns.keys().filter(|hash| !similarities.contains_key(hash)).count() as u64;
-        let fusion = Fusion::new(if terms.is_empty() { 0.0 } else { words_bound(&statistics) });
+        let fusion = Fusion::new(if terms.is_empty() { 0.0 } else { words_bound(&statistics) }).asking_for(Outcome::of(&near.text));
         Ok(Self { view, expr, near, terms, statistics, fusion, patterns, similarities, waiting })
     }
 
-    /// The nearest patterns, best first; of equals the one that was seen last.
+    /// The nearest patterns and their scores without words, best first; of equals the one that was seen last.
     fn nearest(&self) -> Vec<(f32, &PatternCount)> {
-        let mut nearest: Vec<(f32, &PatternCount)> =
-            self.patterns.values().map(|pattern| (self.similarities.get(&pattern.hash).copied().unwrap_or(0.0), pattern)).collect();
+        let mut nearest: Vec<(f32, &PatternCount)> = self.patterns.values().map(|pattern| (self.score(pattern.hash, 0.0), pattern)).collect();
         nearest.sort_unstable_by(|(left, one), (right, other)| {
             right.total_cmp(left).then(other.last_ns.cmp(&one.last_ns)).then(one.hash.cmp(&other.hash))
         });
         nearest
+    }
+
+    /// The score of a row of a pattern, whose words have this BM25 score.
+    fn score(&self, hash: PatternHash, words: f32) -> f32 {
+        let similarity = self.similarities.get(&hash).copied().unwrap_or(0.0);
+        let outcome = self.patterns.get(&hash).map_or_else(|| Outcome::of(""), |pattern| Outcome::of(&pattern_text(&pattern.bytes)));
+        self.fusion.score_with(similarity, words, outcome)
     }
 
     fn ranks(&self, hash: PatternHash, words: f32) -> Ranks {
@@ -150,13 +159,12 @@ impl<'a> NearNamespace<'a> {
     /// Pattern by pattern, the newest rows of each.
     fn by_vector(&self, limit: usize) -> Result<Vec<(ScoredRow, Ranks)>, QueryError> {
         let mut rows = Vec::new();
-        for (similarity, pattern) in self.nearest() {
+        for (score, pattern) in self.nearest() {
             let room = if self.near.is_collapsed { 1.min(limit - rows.len()) } else { limit - rows.len() };
             if room == 0 {
                 break;
             }
             let newest = newest_in(self.view, &self.of_pattern(pattern.hash), room)?;
-            let score = self.fusion.score(similarity, 0.0);
             rows.extend(newest.into_iter().map(|row| (ScoredRow { score, ..row }, self.ranks(pattern.hash, 0.0))));
         }
         Ok(rows)
@@ -180,8 +188,7 @@ impl<'a> NearNamespace<'a> {
         let mut seen = FxHashSet::default();
         candidates.retain(|(row, _)| seen.insert(row.position.address));
         let ranked = candidates.into_iter().map(|(row, hash)| {
-            let similarity = self.similarities.get(&hash).copied().unwrap_or(0.0);
-            (ScoredRow { score: self.fusion.score(similarity, row.score), ..row }, self.ranks(hash, row.score))
+            (ScoredRow { score: self.score(hash, row.score), ..row }, self.ranks(hash, row.score))
         });
         Ok(ranked.collect())
     }

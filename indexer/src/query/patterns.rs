@@ -6,8 +6,10 @@ use crate::query::FoundRow;
 use crate::view::NamespaceView;
 use rustc_hash::FxHashMap;
 use siltstone_core::pattern::PatternHash;
+use siltstone_embedder::pattern_text;
 use siltstone_query::Expr;
 use siltstone_segment::PatternCount;
+use siltstone_vector::fusion::{Fusion, Outcome};
 
 /// A pattern with an example.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,19 +64,25 @@ pub fn patterns(views: &[NamespaceView], question: &Question, near: Option<&Near
     if let Some(near) = near {
         near.sets.iter().for_each(|sets| by_meaning.extend(similarities(near, sets)));
     }
-    let mut found: Vec<_> = by_hash.into_values().collect();
-    let patterns_total = found.len() as u64;
-    let rows_total = found.iter().map(|(_, pattern)| pattern.count).sum();
+    let fusion = near.map(|near| Fusion::new(0.0).asking_for(Outcome::of(&near.text)));
     let similarity = |pattern: &PatternCount| by_meaning.get(&pattern.hash).copied();
-    let patterns_waiting = if near.is_some() { found.iter().filter(|(_, pattern)| similarity(pattern).is_none()).count() as u64 } else { 0 };
-    found.sort_unstable_by(|(_, left), (_, right)| {
-        let alike = similarity(right).unwrap_or(f32::MIN).total_cmp(&similarity(left).unwrap_or(f32::MIN));
-        alike.then(right.count.cmp(&left.count)).then(left.hash.cmp(&right.hash))
+    let score = |pattern: &PatternCount| match (fusion, similarity(pattern)) {
+        (None, _) => 0.0,
+        // What waits for a vector comes last.
+        (Some(_), None) => f32::MIN,
+        (Some(fusion), Some(similarity)) => fusion.score_with(similarity, 0.0, Outcome::of(&pattern_text(&pattern.bytes))),
+    };
+    let mut found: Vec<(f32, usize, PatternCount)> = by_hash.into_values().map(|(at, pattern)| (score(&pattern), at, pattern)).collect();
+    let patterns_total = found.len() as u64;
+    let rows_total = found.iter().map(|(_, _, pattern)| pattern.count).sum();
+    let patterns_waiting = if near.is_some() { found.iter().filter(|(_, _, pattern)| similarity(pattern).is_none()).count() as u64 } else { 0 };
+    found.sort_unstable_by(|(left_score, _, left), (right_score, _, right)| {
+        right_score.total_cmp(left_score).then(right.count.cmp(&left.count)).then(left.hash.cmp(&right.hash))
     });
     found.truncate(limit);
     let patterns = found
         .into_iter()
-        .map(|(at, pattern)| Ok(FoundPattern { example: found_row(&views[at], pattern.example, 0.0)?, similarity: similarity(&pattern), pattern }))
+        .map(|(_, at, pattern)| Ok(FoundPattern { example: found_row(&views[at], pattern.example, 0.0)?, similarity: similarity(&pattern), pattern }))
         .collect::<Result<_, QueryError>>()?;
     Ok(Patterns { patterns, patterns_total, rows_total, patterns_waiting })
 }

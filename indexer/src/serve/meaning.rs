@@ -4,7 +4,7 @@ use super::search::{Asked, SearchService, on_query_thread};
 use super::status::status_of;
 use crate::query::{Near, QueryError};
 use crate::view::{NamespaceView, View};
-use siltstone_core::ErrorKind;
+use siltstone_core::{ErrorKind, ModelId};
 use siltstone_embedder::query_text;
 use siltstone_format::manifest::Manifest;
 use siltstone_format::vectors::QueryVector;
@@ -69,7 +69,7 @@ impl SearchService {
         let until = Instant::now() + WAIT_MAX;
         loop {
             let view = self.view(asked).await?;
-            let Some(near) = self.near(&view, meaning, is_collapsed).await? else {
+            let Some(near) = self.near(&view, asked.model.as_ref(), meaning, is_collapsed).await? else {
                 if asked.wait_vectors && Instant::now() < until {
                     tokio::time::sleep(WAIT_PAUSE).await;
                     continue;
@@ -87,9 +87,14 @@ impl SearchService {
         }
     }
 
-    /// What rows are to be like, in the vectors of the model that serves at this view; `None` where none does yet.
-    async fn near(&self, view: &View, meaning: &Meaning, is_collapsed: bool) -> Result<Option<Near>, Status> {
-        let Some(record) = view.manifest.serving_model().cloned() else { return Ok(None) };
+    /// What rows are to be like, in the vectors of a model, or of the one that serves at this view; `None` where none does yet.
+    async fn near(&self, view: &View, model: Option<&ModelId>, meaning: &Meaning, is_collapsed: bool) -> Result<Option<Near>, Status> {
+        let unknown = |id| Status::not_found(format!("rank by model {id}: it is not known; `siltstone model list` shows those that are"));
+        let record = match model {
+            None => view.manifest.serving_model(),
+            Some(id) => Some(view.manifest.models.get(id).ok_or_else(|| unknown(id))?),
+        };
+        let Some(record) = record.cloned() else { return Ok(None) };
         let models = self.models.clone();
         let text = query_text(&meaning.text);
         let model = record.id.clone();
@@ -101,7 +106,7 @@ impl SearchService {
             let of_namespace = self.views.pattern_vectors(view, namespace, &model).await;
             sets.push(of_namespace.map_err(|error| status_of(error.kind(), &error))?);
         }
-        Ok(Some(Near { model, vector: QueryVector::new(&vector), sets, words: meaning.words.clone(), is_collapsed }))
+        Ok(Some(Near { model, text: meaning.text.clone(), vector: QueryVector::new(&vector), sets, words: meaning.words.clone(), is_collapsed }))
     }
 }
 

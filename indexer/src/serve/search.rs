@@ -9,7 +9,7 @@ use super::tail;
 use crate::embed::Models;
 use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question};
 use crate::view::{View, Views};
-use siltstone_core::{CallerScope, Clock, CommitToken};
+use siltstone_core::{CallerScope, Clock, CommitToken, ModelId};
 use siltstone_proto::v1::search_server;
 use siltstone_proto::v1::{
     AnswerInfo, Bucket, CountRequest, CountResponse, ExplainRequest, ExplainResponse, HistogramRequest, HistogramResponse, NamespaceCount,
@@ -49,6 +49,8 @@ pub(super) struct Asked {
     pub(super) wait_vectors: bool,
     /// Rows carry the numbers of their vectors.
     pub(super) with_vectors: bool,
+    /// The model whose vectors rank; `None` for the one that serves.
+    pub(super) model: Option<ModelId>,
     query: Query,
     started: Instant,
 }
@@ -83,6 +85,10 @@ impl SearchService {
             "" => None,
             text => Some(text.parse().map_err(|error: siltstone_core::ids::ParseCommitTokenError| Status::invalid_argument(error.to_string()))?),
         };
+        let model = match spec.model.as_str() {
+            "" => None,
+            id => Some(ModelId::new(id).map_err(|error| Status::invalid_argument(error.to_string()))?),
+        };
         let names = spec.namespaces.clone();
         Ok(Asked {
             scope,
@@ -92,6 +98,7 @@ impl SearchService {
             meaning,
             wait_vectors: spec.wait_vectors,
             with_vectors: false,
+            model,
             query,
             started,
         })
