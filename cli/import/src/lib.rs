@@ -44,7 +44,7 @@ pub use error::{ImportError, MappingError};
 pub use input::{Compression, Format, HashProgress, Input, SourceId};
 pub use limits::{BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, ENTRY_BYTES_MAX, LINE_BYTES_MAX, PARQUET_READER_VERSION, READER_VERSION};
 pub use mapping::{Field, Mapping};
-pub use npy::{NpyRows, VectorsFile};
+pub use npy::{NpyRows, VectorsFile, read_vector};
 pub use options::ImportOptions;
 pub use source::ImportSource;
 pub use timestamp::{TimeUnit, timestamp_at_start, timestamp_from_text};

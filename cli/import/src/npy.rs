@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+const MAGIC: &[u8] = b"\x93NUMPY";
+
 /// Bytes of a header that are read at most: those of plain arrays have some hundred.
 const HEADER_BYTES_MAX: u64 = 64 << 10;
 
@@ -35,6 +37,15 @@ impl Number {
             Self::F16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
+        }
+    }
+
+    /// Numbers of 64 bits become the nearest of 32.
+    fn floats(self, data: &[u8]) -> Vec<f32> {
+        match self {
+            Self::F16 => data.chunks_exact(2).map(|bytes| half(u16::from_le_bytes([bytes[0], bytes[1]]))).collect(),
+            Self::F32 => data.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect(),
+            Self::F64 => data.chunks_exact(8).map(|bytes| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes) as f32).collect(),
         }
     }
 }
@@ -67,6 +78,9 @@ impl NpyRows {
         let (mut file, bytes, start) = opened.map_err(|error| ImportError::Open { source_name: name.clone(), error })?;
         let no_array = |detail: String| ImportError::Npy { source_name: name.clone(), detail };
         let header = Header::of(&start).map_err(no_array)?;
+        if header.dimensions != 2 {
+            return Err(no_array("it has one dimension; two are read: records, numbers".to_owned()));
+        }
         let data = header.rows.checked_mul(header.dimension as u64).and_then(|numbers| numbers.checked_mul(header.number.bytes() as u64));
         if data.and_then(|data| data.checked_add(header.end)) != Some(bytes) {
             let (rows, dimension) = (header.rows, header.dimension);
@@ -110,14 +124,7 @@ impl NpyRows {
         let bytes = self.rows_read * self.row.len() as u64;
         read.map_err(|error| ImportError::Read { source_name: self.name.clone(), bytes, error })?;
         self.rows_read += 1;
-        Ok(Some(match self.number {
-            Number::F16 => self.row.chunks_exact(2).map(|bytes| half(u16::from_le_bytes([bytes[0], bytes[1]]))).collect(),
-            Number::F32 => self.row.chunks_exact(4).map(|bytes| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])).collect(),
-            Number::F64 => {
-                let wide = |bytes: &[u8]| bytes.try_into().map_or(f64::NAN, f64::from_le_bytes);
-                self.row.chunks_exact(8).map(|bytes| wide(bytes) as f32).collect()
-            }
-        }))
+        Ok(Some(self.number.floats(&self.row)))
     }
 
     /// Whether as many records were read as there are rows.
@@ -127,8 +134,32 @@ impl NpyRows {
     }
 }
 
+/// One vector, from an NPY file of one row or one dimension, or a JSON list of numbers.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn read_vector(bytes: &[u8]) -> Result<Vec<f32>, String> {
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        let numbers: Vec<f64> = serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON list of numbers: {error}"))?;
+        return Ok(numbers.into_iter().map(|number| number as f32).collect());
+    }
+    if !bytes.starts_with(MAGIC) {
+        return Err("it is neither an NPY file nor a JSON list of numbers".to_owned());
+    }
+    let header = Header::of(bytes)?;
+    if header.rows != 1 {
+        return Err(format!("it has {} rows; one is searched for", header.rows));
+    }
+    let data = &bytes[usize::try_from(header.end).unwrap_or(bytes.len()).min(bytes.len())..];
+    if data.len() != header.dimension * header.number.bytes() {
+        return Err("its header says another length than it has".to_owned());
+    }
+    Ok(header.number.floats(data))
+}
+
 struct Header {
     number: Number,
+    dimensions: usize,
     rows: u64,
     dimension: usize,
     /// Where the data begins.
@@ -137,7 +168,7 @@ struct Header {
 
 impl Header {
     fn of(start: &[u8]) -> Result<Self, String> {
-        let Some((b"\x93NUMPY", rest)) = start.split_at_checked(6) else { return Err("it is no NPY file".to_owned()) };
+        let Some(rest) = start.strip_prefix(MAGIC) else { return Err("it is no NPY file".to_owned()) };
         let (len, begin) = match rest {
             [1, _, low, high, ..] => (usize::from(u16::from_le_bytes([*low, *high])), 10),
             [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, 12),
@@ -159,10 +190,15 @@ impl Header {
         let shape = after(text, "'shape'")?;
         let shape = shape.strip_prefix('(').and_then(|shape| shape.split_once(')')).ok_or("its header has no shape")?.0;
         let sizes: Vec<u64> = shape.split(',').map(str::trim).filter(|size| !size.is_empty()).map_while(|size| size.parse().ok()).collect();
-        let [rows, dimension] = sizes[..] else { return Err(format!("its shape is ({shape}); two dimensions are read: records, numbers")) };
+        let (rows, dimension) = match sizes[..] {
+            [rows, dimension] => (rows, dimension),
+            // One vector; in a file of many that is said where the rows are counted.
+            [dimension] => (1, dimension),
+            _ => return Err(format!("its shape is ({shape}); two dimensions are read: records, numbers")),
+        };
         let dimension = usize::try_from(dimension).ok().filter(|dimension| (1..=VECTOR_DIMENSION_MAX).contains(dimension));
         let dimension = dimension.ok_or_else(|| format!("its shape is ({shape}); a vector has 1 to {VECTOR_DIMENSION_MAX} numbers"))?;
-        Ok(Self { number, rows, dimension, end: (begin + len) as u64 })
+        Ok(Self { number, dimensions: sizes.len(), rows, dimension, end: (begin + len) as u64 })
     }
 }
 

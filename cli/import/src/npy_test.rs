@@ -52,7 +52,7 @@ fn what_is_no_array_of_rows_is_said() {
         (file("<i4", "False", "(2, 2)", &data), "its numbers are <i4"),
         (file(">f4", "False", "(2, 2)", &data), "little-endian"),
         (file("<f4", "True", "(2, 2)", &data), "Fortran"),
-        (file("<f4", "False", "(4,)", &data), "two dimensions"),
+        (file("<f4", "False", "(4,)", &data), "two are read"),
         (file("<f4", "False", "(2, 2, 1)", &data), "two dimensions"),
         (file("<f4", "False", "(4, 0)", &[]), "1 to 4096"),
         (file("<f4", "False", "(3, 2)", &data), "another length"),
@@ -109,4 +109,21 @@ fn other_vectors_are_another_source() {
     let producer = |value: f32| import(lines, &file("<f4", "False", "(1, 2)", &floats(&[value, 1.0]))).1.producer().to_owned();
     assert_eq!(producer(1.0), producer(1.0));
     assert_ne!(producer(1.0), producer(2.0));
+}
+
+#[test]
+fn one_vector_is_read_from_an_array_or_a_list() {
+    let data = floats(&[1.0, 2.5]);
+    for bytes in [file("<f4", "False", "(1, 2)", &data), file("<f4", "False", "(2,)", &data), b" [1, 2.5]\n".to_vec()] {
+        assert_eq!(read_vector(&bytes), Ok(vec![1.0, 2.5]));
+    }
+    for (bytes, part) in [
+        (file("<f4", "False", "(2, 1)", &data), "2 rows"),
+        (file("<f4", "False", "(3,)", &data), "another length"),
+        (b"[1, null]".to_vec(), "no JSON list"),
+        (b"1 2 3".to_vec(), "neither"),
+    ] {
+        let error = read_vector(&bytes).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
 }

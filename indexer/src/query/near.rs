@@ -187,9 +187,7 @@ impl<'a> NearNamespace<'a> {
         }
         let mut seen = FxHashSet::default();
         candidates.retain(|(row, _)| seen.insert(row.position.address));
-        let ranked = candidates.into_iter().map(|(row, hash)| {
-            (ScoredRow { score: self.score(hash, row.score), ..row }, self.ranks(hash, row.score))
-        });
+        let ranked = candidates.into_iter().map(|(row, hash)| (ScoredRow { score: self.score(hash, row.score), ..row }, self.ranks(hash, row.score)));
         Ok(ranked.collect())
     }
 

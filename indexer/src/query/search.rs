@@ -30,6 +30,8 @@ pub struct FoundRow {
     pub score: f32,
     /// Why it stands where it stands, where the order is by meaning.
     pub ranks: Option<Ranks>,
+    /// How far its vector is, where rows are searched by their vectors.
+    pub distance: Option<f32>,
 }
 
 /// Finds the first `limit` rows in the order.
@@ -137,5 +139,5 @@ pub fn load_vectors(views: &[NamespaceView], rows: &mut [FoundRow]) -> Result<()
 /// [`QueryError::View`] when they can't be fetched.
 pub(crate) fn found_row(view: &NamespaceView, address: RowAddress, score: f32) -> Result<FoundRow, QueryError> {
     let (entry, flags) = view.entry(address)?;
-    Ok(FoundRow { address, entry, flags, score, ranks: None })
+    Ok(FoundRow { address, entry, flags, score, ranks: None, distance: None })
 }

@@ -45,7 +45,7 @@ fn wire_value(value: Value) -> v1::Value {
 
 /// Of vectors the fields alone, unless the numbers are asked for.
 pub(super) fn wire_row(found: FoundRow, with_vectors: bool) -> v1::Row {
-    let FoundRow { address, entry, flags, score, ranks } = found;
+    let FoundRow { address, entry, flags, score, ranks, distance } = found;
     v1::Row {
         address: address.as_u64(),
         namespace: entry.namespace,
@@ -60,6 +60,7 @@ pub(super) fn wire_row(found: FoundRow, with_vectors: bool) -> v1::Row {
         attributes: entry.attributes.into_iter().map(|(name, value)| v1::Attribute { name, value: Some(wire_value(value)) }).collect(),
         score: f64::from(score),
         ranks: ranks.map(wire_ranks),
+        distance,
         vectors: entry.vectors.into_iter().map(|vector| wire_vector(vector, with_vectors)).collect(),
     }
 }

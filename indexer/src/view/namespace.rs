@@ -3,8 +3,7 @@
 use super::chunks::Chunks;
 use super::{Inner, ViewError, Views};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use siltstone_core::{ChunkId, Entry, EntryFlags, EntryVector, NamespaceId, RowAddress};
-use siltstone_format::VectorColumn;
+use siltstone_core::{ChunkId, Entry, EntryFlags, NamespaceId, RowAddress};
 use siltstone_format::manifest::{Manifest, NamespaceManifest, SliceRef};
 use siltstone_segment::{ScanSlice, ScanSource, SegmentSource, Source};
 use std::collections::BTreeMap;
@@ -54,25 +53,15 @@ impl NamespaceView {
         self.live.get(&chunk).map_or(&[], Vec::as_slice)
     }
 
+    /// Chunks with rows that lie in batches.
+    pub(super) fn live_chunks(&self) -> impl Iterator<Item = ChunkId> {
+        self.live.keys().copied()
+    }
+
     /// What the sources are, in words.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{} segments; {} live rows that are scanned", self.segments, self.live_rows)
-    }
-
-    /// The vectors of the entry at an address, with their numbers. Blocks when they are not in memory.
-    ///
-    /// # Errors
-    /// [`ViewError`]
-    pub fn vectors_of(&self, address: RowAddress) -> Result<Vec<EntryVector>, ViewError> {
-        if self.live.contains_key(&address.chunk()) {
-            return Ok(self.entry(address)?.0.vectors);
-        }
-        let (vectors, offsets) = self.chunks.vectors(address.chunk())?;
-        let row = u16::try_from(address.offset()).ok().and_then(|offset| offsets.binary_search(&offset).ok());
-        let row = row.ok_or(ViewError::NoRow { address })? as u32;
-        let of_row = |column: &VectorColumn| Some(EntryVector { field: column.field.clone(), values: column.of_row(row)?.to_vec() });
-        Ok(vectors.iter().filter_map(of_row).collect())
     }
 
     /// The entry at an address; of its vectors the fields alone where it is sealed. Blocks when its columns are not in memory.
@@ -99,7 +88,7 @@ impl NamespaceView {
 impl Views {
     pub(super) async fn open_namespace(&self, manifest: &Manifest, namespace: &Arc<NamespaceManifest>) -> Result<NamespaceView, ViewError> {
         let inner = &self.inner;
-        let chunks = Arc::new(Chunks::new(inner.packs.clone(), manifest.clone(), namespace.clone()));
+        let chunks = Arc::new(Chunks::new(inner.packs.clone(), inner.indexes.clone(), manifest.clone(), namespace.clone()));
         let open = |record| async move { inner.segments.open(manifest, record).await };
         let records: Vec<_> = namespace.segments.values().map(|record| open(record.as_ref())).collect();
         let readers: Vec<_> = stream::iter(records).buffered(READS_AT_ONCE).try_collect().await?;

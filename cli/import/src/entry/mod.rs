@@ -67,12 +67,7 @@ impl EntryMaker {
             severity: options.severity,
             ..Entry::default()
         };
-        Self {
-            keys: options.mapping.keys(),
-            has_vectors: options.vectors.is_some(),
-            vector_columns: options.vector_columns.clone(),
-            fallback,
-        }
+        Self { keys: options.mapping.keys(), has_vectors: options.vectors.is_some(), vector_columns: options.vector_columns.clone(), fallback }
     }
 
     /// An entry whose source is a body alone.

@@ -69,8 +69,8 @@ fn float_lists(schema: &SchemaDescPtr) -> Vec<String> {
         let mut leaves = (0..schema.num_columns()).filter(|&index| schema.get_column_root_idx(index) == root);
         let (Some(leaf), None) = (leaves.next(), leaves.next()) else { continue };
         let leaf = schema.column(leaf);
-        let is_float = matches!(leaf.physical_type(), PhysicalType::FLOAT | PhysicalType::DOUBLE)
-            || leaf.logical_type_ref() == Some(&LogicalType::Float16);
+        let is_float =
+            matches!(leaf.physical_type(), PhysicalType::FLOAT | PhysicalType::DOUBLE) || leaf.logical_type_ref() == Some(&LogicalType::Float16);
         if is_float && leaf.max_rep_level() == 1 {
             lists.push(field.name().to_owned());
         }

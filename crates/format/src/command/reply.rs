@@ -1,7 +1,9 @@
 //! What the machine answers.
 
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId};
+use siltstone_core::{
+    BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId,
+};
 
 /// What a command did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

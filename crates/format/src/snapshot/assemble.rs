@@ -1,7 +1,9 @@
 //! From root and shards to a manifest. Everything that follows from other parts is counted anew, and what does not fit is refused.
 
 use super::encode::namespace_shard;
-use super::stored::{StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
+use super::stored::{
+    StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
+};
 use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{
     BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,

@@ -1,6 +1,8 @@
 //! From a manifest to root and shards.
 
-use super::stored::{StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
+use super::stored::{
+    StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
+};
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch};
 use siltstone_core::NamespaceId;

@@ -10,7 +10,8 @@ mod vectors;
 use super::*;
 use siltstone_core::{BatchId, ChunkId, Epoch, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId, WriterId};
 use siltstone_format::command::{
-    ChunkEnd, ClientKey, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, IndexPart, MergePart, SealPart, SliceCommit, SliceOutcome, VectorPart,
+    ChunkEnd, ClientKey, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, IndexPart, MergePart, SealPart, SliceCommit,
+    SliceOutcome, VectorPart,
 };
 use siltstone_format::manifest::{
     BatchRecord, ByteRange, CheckedRange, ChunkList, ChunkState, Fate, ModelRecord, ModelState, ObjectRecord, PackChunks, PackRecord, SegmentRecord,
