@@ -9,14 +9,10 @@ use serde_json::Value;
 use siltstone_core::{Clock, SystemClock};
 use siltstone_proto::v1::ingest_client::IngestClient;
 use siltstone_proto::v1::{LogEntry, WriteRequest};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpListener;
 use std::process::Output;
-use support::{Server, cli_with, count};
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use support::{Server, cli_with, count, http, text};
 
 fn json(output: &Output) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
@@ -87,18 +83,6 @@ fn a_line_of_100_mb_is_refused_and_the_others_go_on() {
     assert_eq!(one_count(&server, "line"), 2);
 }
 
-/// A raw HTTP request: status code and body.
-fn http(addr: SocketAddr, head: &str, body: &[u8]) -> (u16, Vec<u8>) {
-    let mut stream = TcpStream::connect(addr).unwrap();
-    write!(stream, "POST /v1/logs HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n{head}\r\n", body.len()).unwrap();
-    stream.write_all(body).unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap();
-    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let status = text(&answer[..end]).split_whitespace().nth(1).unwrap().parse().unwrap();
-    (status, answer[end + 4..].to_vec())
-}
-
 #[test]
 fn otlp_over_http_takes_records_and_refuses_what_is_malformed() {
     let data = tempfile::tempdir().unwrap();
@@ -152,7 +136,7 @@ async fn a_key_makes_a_repeated_request_harmless() {
     let entries: Vec<LogEntry> = (0..10)
         .map(|number| LogEntry { namespace: "shop".into(), body: format!("order {number}").into_bytes().into(), ..LogEntry::default() })
         .collect();
-    let request = WriteRequest { producer: "till".into(), sequence: 1, entries, flush: false };
+    let request = WriteRequest { producer: "till".into(), sequence: 1, entries, flush: false, in_order: false };
     // Two copies at once: one is on its way while the other arrives.
     let mut other = ingest.clone();
     let (one, two) = tokio::join!(ingest.write(request.clone()), other.write(request.clone()));

@@ -2,11 +2,11 @@
 //!
 //! The rule, version [`PATTERN_TEXT_RULE`]: the words that stay, and nothing else. A word is a run of letters (and of bytes beyond ASCII that are
 //! letters of UTF-8); places of variables and all punctuation are a space. A name that was put together is taken apart: `KafkaController` is `Kafka
-//! Controller`, `ISRState` is `ISR State`, `become_leader` is `become leader`. The text follows from the pattern's bytes alone, so one pattern always has
-//! one text.
+//! Controller`, `ISRState` is `ISR State`, `become_leader` is `become leader`. The text follows from the pattern's bytes alone, so one pattern
+//! always has one text.
 //!
 //! Typed placeholders (`<ip>`, `<duration>`, …) were measured against this and lost: what varies tells a model nothing that an operator asks for, and
-//! every placeholder takes a share of the mean (`docs/decisions/pattern-text.md`).
+//! every placeholder takes a share of the mean (`docs/decisions/0007-pattern-text.md`).
 //!
 //! Not here: the split of a body into its pattern (`siltstone_core::pattern`).
 

@@ -13,6 +13,7 @@ pub mod node;
 mod patience;
 mod problems;
 pub mod query;
+mod repeats;
 pub mod seal;
 pub mod serve;
 pub mod view;

@@ -139,7 +139,7 @@ fn with_siltstone(lines: &[Line], threads: usize) -> anyhow::Result<Measured> {
                 writes.join_next().await.transpose()?.transpose()?;
             }
             let (ingest, scope) = (node.indexer().ingest().clone(), scope.clone());
-            let key = RequestKey { producer: "bench".to_owned(), sequence };
+            let key = RequestKey { producer: "bench".to_owned(), sequence, is_in_order: true };
             writes.spawn(async move {
                 let arrivals = entries.into_iter().map(|entry| Ok(entry.into()));
                 if sequence == last {

@@ -38,7 +38,7 @@ impl Engine {
 #[async_trait]
 impl Target for Engine {
     async fn write(&self, request: &Request) -> Result<Acknowledged, String> {
-        let key = RequestKey { producer: request.producer.clone(), sequence: request.sequence };
+        let key = RequestKey { producer: request.producer.clone(), sequence: request.sequence, is_in_order: true };
         let arrivals: Vec<_> = request.entries.iter().map(|entry| Ok(Arrival::from(entry.clone()))).collect();
         let receipt = self.indexer.ingest().write(&self.scope, Some(key), arrivals).await.map_err(|error| error.to_string())?;
         let refused = receipt.refusals.len() as u64;

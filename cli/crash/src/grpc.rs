@@ -78,7 +78,7 @@ impl Grpc {
 impl Target for Grpc {
     async fn write(&self, request: &Request) -> Result<Acknowledged, String> {
         let entries = request.entries.iter().map(wire_entry).collect();
-        let request = WriteRequest { producer: request.producer.clone(), sequence: request.sequence, entries, flush: false };
+        let request = WriteRequest { producer: request.producer.clone(), sequence: request.sequence, entries, flush: false, in_order: true };
         let answer = IngestClient::new(self.channel.clone()).write(request).await.map_err(words)?.into_inner();
         Ok(Acknowledged {
             accepted: answer.accepted,

@@ -9,15 +9,16 @@
 
 mod error;
 mod owner;
+mod unknown;
 
 pub use error::DevError;
 
 use siltstone_core::{Clock, Incarnation};
 use siltstone_disk::{Disk, create_dir_durable};
-use siltstone_indexer::{Indexer, IndexerConfig};
+use siltstone_indexer::{Indexer, IndexerConfig, IndexerError};
 use siltstone_metadata::raft::NoPeers;
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
-use siltstone_metadata_client::MetadataClient;
+use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_store::{ObjectStore, ObjectStoreConfig, StoreOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -95,7 +96,14 @@ impl DevNode {
 
     async fn begin(config: IndexerConfig, metadata: &MetadataNode, store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>) -> Result<Indexer, DevError> {
         owner::claim(store.as_ref(), metadata.incarnation()).await?;
-        Ok(Indexer::start(config, store, Arc::new(metadata.clone()), clock).await?)
+        // Before the indexer begins new epochs, which the lost ones would be taken for.
+        let manifest = metadata.linearizable_manifest().await.map_err(IndexerError::from)?;
+        let unknown = unknown::first_unknown(store.as_ref(), &manifest).await?;
+        let indexer = Indexer::start(config, store, Arc::new(metadata.clone()), clock).await?;
+        if let Some(key) = unknown {
+            indexer.problems().note_lasting(&unknown::message(&key));
+        }
+        Ok(indexer)
     }
 
     /// The indexer.

@@ -21,6 +21,12 @@ pub enum ImportError {
         /// The source's name.
         source_name: String,
     },
+    /// A directory was named.
+    #[error("open {source_name}: it is a directory; name the files in it, as in {source_name}/*.log")]
+    IsDirectory {
+        /// The source's name.
+        source_name: String,
+    },
     /// Reading failed.
     #[error("read {source_name} after {bytes} bytes: {error}")]
     Read {
@@ -114,7 +120,7 @@ impl ImportError {
                 _ => ErrorKind::Unavailable,
             },
             Self::Read { .. } => ErrorKind::Unavailable,
-            Self::NotRegular { .. } | Self::NotParquet { .. } | Self::Npy { .. } => ErrorKind::InvalidInput,
+            Self::NotRegular { .. } | Self::IsDirectory { .. } | Self::NotParquet { .. } | Self::Npy { .. } => ErrorKind::InvalidInput,
             Self::Truncated { .. } | Self::Damaged { .. } | Self::Parquet { .. } => ErrorKind::Corrupt,
             Self::Changed { .. } => ErrorKind::Conflict,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
@@ -141,6 +147,15 @@ pub enum MappingError {
         /// The flag's value.
         text: String,
     },
+    /// A field without a key, or with an empty one.
+    #[error("map the field {field}: it needs a key, as in {field}=KEY")]
+    NoKey {
+        /// The field.
+        field: &'static str,
+    },
+    /// A mapping file that says nothing.
+    #[error("read the mapping: it is empty; each line gives a field its key, as in body = \"message\"")]
+    Empty,
     /// A field that entries do not have.
     #[error("map the field {field:?}: it is none of timestamp, severity, namespace, deployment, pod, container, body")]
     UnknownField {

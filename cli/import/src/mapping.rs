@@ -113,6 +113,7 @@ impl Mapping {
             toml::from_str(text).map_err(|error| syntax(error.to_string()))?
         };
         let mut mapping = Self::default();
+        let mut is_empty = file.timestamp_unit.is_none();
         let fields = [
             (Field::Timestamp, file.timestamp),
             (Field::Severity, file.severity),
@@ -125,9 +126,18 @@ impl Mapping {
         for (field, keys) in fields {
             match keys {
                 None => {}
-                Some(OneOrMany::One(key)) => mapping.set(field, vec![key]),
-                Some(OneOrMany::Many(keys)) => mapping.set(field, keys),
+                Some(keys) => {
+                    is_empty = false;
+                    let keys = match keys {
+                        OneOrMany::One(key) => vec![key],
+                        OneOrMany::Many(keys) => keys,
+                    };
+                    mapping.set(field, some_keys(field, keys)?);
+                }
             }
+        }
+        if is_empty {
+            return Err(MappingError::Empty);
         }
         if let Some(unit) = file.timestamp_unit {
             mapping.set_timestamp_unit(unit.parse()?);
@@ -136,14 +146,14 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Takes one flag of the form `FIELD=KEY[,KEY…]`, which replaces the field's keys. No key at all means that no key fills the field.
+    /// Takes one flag of the form `FIELD=KEY[,KEY…]`, which replaces the field's keys.
     ///
     /// # Errors
-    /// When it has another form, names an unknown field, or gives one key to two fields.
+    /// When it has another form, names an unknown field or no key, or gives one key to two fields.
     pub fn assign(&mut self, text: &str) -> Result<(), MappingError> {
         let (field, keys) = text.split_once('=').ok_or_else(|| MappingError::NotAnAssignment { text: text.to_owned() })?;
         let field = Field::from_name(field.trim())?;
-        self.set(field, keys.split(',').filter(|key| !key.is_empty()).map(str::to_owned).collect());
+        self.set(field, some_keys(field, keys.split(',').map(str::to_owned).collect())?);
         self.check()
     }
 
@@ -199,6 +209,14 @@ impl Mapping {
     }
 }
 
+/// The keys, if there is at least one and none is empty: a field that nothing can fill is a slip of the pen.
+fn some_keys(field: Field, keys: Vec<String>) -> Result<Vec<String>, MappingError> {
+    if keys.is_empty() || keys.iter().any(|key| key.trim().is_empty()) {
+        return Err(MappingError::NoKey { field: field.name() });
+    }
+    Ok(keys)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +245,21 @@ mod tests {
         assert!(matches!(mapping.assign("line=x"), Err(MappingError::UnknownField { .. })));
         mapping.set(Field::Body, (0..Mapping::KEYS_MAX).map(|n| n.to_string()).collect());
         assert!(matches!(mapping.check(), Err(MappingError::TooManyKeys { .. })));
+    }
+
+    #[test]
+    fn a_field_without_a_key_and_a_mapping_without_a_field_are_refused() {
+        let mut mapping = Mapping::default();
+        for text in ["body=", "body= ", "body=a,,b", "body=,"] {
+            assert_eq!(mapping.assign(text), Err(MappingError::NoKey { field: "body" }), "{text}");
+        }
+        for text in ["body = \"\"", "body = []", r#"{"body": ["x", ""]}"#] {
+            assert_eq!(Mapping::from_text(text), Err(MappingError::NoKey { field: "body" }), "{text}");
+        }
+        for text in ["", "{}", "# nothing"] {
+            assert_eq!(Mapping::from_text(text), Err(MappingError::Empty), "{text}");
+        }
+        assert!(Mapping::from_text("timestamp_unit = \"ms\"").is_ok());
     }
 
     #[test]

@@ -329,7 +329,7 @@ fn what_cannot_be_opened_says_why() {
     let error = open_file(&folder.path().join("none"), &in_namespace()).err().unwrap();
     assert_eq!(error.kind(), siltstone_core::ErrorKind::NotFound);
     let error = open_file(folder.path(), &in_namespace()).err().unwrap();
-    assert!(matches!(error, ImportError::NotRegular { .. }));
+    assert!(matches!(error, ImportError::IsDirectory { .. }) && error.to_string().contains("directory"));
     let error = open_bytes("a.log", b"PK\x03\x04", &in_namespace()).err().unwrap();
     assert_eq!(error.to_string(), "read a.log: it looks like a zip archive, which is not read; unpack it and import what is in it");
     let error = open_bytes("a", &gzip(&gzip(b"x")), &in_namespace()).err().unwrap();

@@ -2,9 +2,10 @@
 
 use crate::args::{DevArgs, TuningArgs};
 use crate::failure::Failure;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use siltstone_core::{Clock, SystemClock};
 use siltstone_dev::{DevConfig, DevNode, DevParts};
-use siltstone_disk::{DirLock, RealDisk, lock_dir};
+use siltstone_disk::{DirLock, LockError, RealDisk, lock_dir};
 use siltstone_indexer::serve::{self, AllowAllOnLoopback, Authenticator, OtlpMapping, ServeConfig, StaticTokens};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::SocketAddr;
@@ -12,6 +13,12 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+/// Connections at once. Each may hold a request of 64 MiB, and no cluster has so many shippers a node.
+const CONNECTIONS_MAX: usize = 4_096;
+
+/// However few descriptors there are.
+const CONNECTIONS_MIN: usize = 16;
 
 /// A process that serves.
 pub(crate) struct Running {
@@ -29,7 +36,11 @@ pub(crate) struct Running {
 /// Starts all roles and serves.
 pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
     let grpc_addr = args.listen;
-    let http_addr = args.listen_http.unwrap_or_else(|| SocketAddr::new(grpc_addr.ip(), if grpc_addr.port() == 0 { 0 } else { grpc_addr.port() + 1 }));
+    let http_addr = match args.listen_http {
+        Some(addr) => addr,
+        None => SocketAddr::new(grpc_addr.ip(), port_after(grpc_addr)?),
+    };
+    let descriptors = raise_descriptor_limit();
     let authenticator: Arc<dyn Authenticator> = match &args.tokens {
         Some(path) => Arc::new(StaticTokens::from_file(path).map_err(|error| Failure::usage(error.to_string()))?),
         None => Arc::new(AllowAllOnLoopback::for_binds(&[grpc_addr, http_addr]).map_err(|error| Failure::usage(error.to_string()))?),
@@ -55,9 +66,34 @@ pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
     let config = tuned(DevConfig { store, ..DevConfig::new(args.data.clone()) }, &args.tuning);
     let node = DevNode::start(config, parts).await.map_err(|error| Failure::failed(error.to_string()))?;
     let (stop, stopped) = watch::channel(false);
-    let config = ServeConfig { grpc, http, authenticator, mapping: OtlpMapping::default() };
+    // Three of four descriptors are left to the store, the log and what reads them.
+    let connections_max = usize::try_from(descriptors / 4).unwrap_or(CONNECTIONS_MAX).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
+    let config = ServeConfig { grpc, http, authenticator, mapping: OtlpMapping::default(), connections_max };
     let served = tokio::spawn(serve::serve(config, node.indexer().clone(), clock, stopped));
     Ok(Running { grpc: grpc_addr, http: http_addr, node, stop, served, fatal, _lock: lock })
+}
+
+/// HTTP's port, where none was given: the next one; any free one where gRPC takes any.
+fn port_after(grpc: SocketAddr) -> Result<u16, Failure> {
+    match grpc.port() {
+        0 => Ok(0),
+        port => port
+            .checked_add(1)
+            .ok_or_else(|| Failure::usage(format!("listen on {grpc}: there is no next port for HTTP; say where it is to listen with --listen-http"))),
+    }
+}
+
+/// Files and connections that may be open at once: as many as the system lets this process have. Every connection, object and log file takes one.
+fn raise_descriptor_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    if limit.current != limit.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, raised)
+    {
+        tracing::warn!(%error, "raise the limit of open files");
+    }
+    // None is no limit.
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 fn tuned(mut config: DevConfig, tuning: &TuningArgs) -> DevConfig {
@@ -83,7 +119,11 @@ fn lock(data: &Path) -> Result<DirLock, Failure> {
         .map_err(|error| Failure::failed(format!("make data directory {}: {error}; choose another with --data", data.display())))?;
     lock_dir(data).map_err(|error| {
         let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));
-        Failure::failed(format!("{error}{cause}\n  help: stop the other process, or choose another directory with --data"))
+        let help = match error {
+            LockError::InUse { .. } => "stop the other process, or choose another directory with --data",
+            LockError::Io { .. } => "this process must be able to write there: mend that, or choose another directory with --data",
+        };
+        Failure::failed(format!("{error}{cause}\n  help: {help}"))
     })
 }
 

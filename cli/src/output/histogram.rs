@@ -1,6 +1,6 @@
 //! Counts over time, drawn.
 
-use super::{Screen, counted, grouped, summary, time_text};
+use super::{Screen, counted, duration_text, grouped, summary, time_text};
 use crate::args::Output;
 use crate::failure::Failure;
 use serde_json::json;
@@ -21,7 +21,10 @@ pub(crate) fn print(screen: &mut Screen, output: Output, answer: &HistogramRespo
         let bar = screen.paint("34", &bar_of(bucket.count, largest));
         screen.line(&format!("{}  {:>12}  {bar}", time_text(bucket.start_ns, 0), grouped(bucket.count)))?;
     }
-    let what = format!("{} in {}", counted(answer.count, "entry", "entries"), counted(answer.buckets.len() as u64, "bucket", "buckets"));
+    let mut what = format!("{} in {}", counted(answer.count, "entry", "entries"), counted(answer.buckets.len() as u64, "bucket", "buckets"));
+    if !answer.buckets.is_empty() {
+        what = format!("{what} of {}", duration_text(answer.step_ns));
+    }
     summary(screen, &what, answer.info.as_ref())
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn summary(screen: &mut Screen, what: &str, info: Option<&AnswerInfo>
 /// What the server remarked about the query.
 pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
     for hint in &info.hints {
-        screen.note(&format!("hint: {hint}"));
+        screen.note(&format!("hint: {}", printable(hint.as_bytes())));
     }
     if info.patterns_waiting > 0 {
         let what = counted(info.patterns_waiting, "pattern has", "patterns have");
@@ -99,6 +99,21 @@ pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
     for name in &info.unknown_namespaces {
         screen.note(&format!("note: there is no namespace {name:?}; `siltstone status` lists those that are there"));
     }
+}
+
+/// A duration in the largest unit that it is a whole number of: `30s`, `5m`, `1h`, `250ms`.
+pub(crate) fn duration_text(ns: i64) -> String {
+    let units = [
+        ("d", 86_400_000_000_000),
+        ("h", 3_600_000_000_000),
+        ("m", 60_000_000_000),
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let unit = units.into_iter().find(|(_, unit_ns)| ns != 0 && ns % unit_ns == 0);
+    unit.map_or_else(|| "0s".to_owned(), |(name, unit_ns)| format!("{}{name}", ns / unit_ns))
 }
 
 /// `1 entry`, `2,345 entries`.
@@ -125,13 +140,20 @@ pub(crate) fn time_text(time_ns: i64, decimals: i32) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(time_ns)).map_or_else(|_| time_ns.to_string(), |time| format!("{time:.*}", decimals as usize))
 }
 
-/// Text that can't move the cursor or clear the screen: control characters are shown as escapes.
+/// Text that can't move the cursor, clear the screen, or look like other text: control characters, line and paragraph separators, and characters
+/// that are invisible or turn the direction of what follows are shown as escapes.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    if !text.chars().any(char::is_control) {
+    if !text.chars().any(is_deceptive) {
         return text.into_owned();
     }
-    text.chars().map(|letter| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }).collect()
+    text.chars().map(|letter| if is_deceptive(letter) { letter.escape_default().to_string() } else { letter.to_string() }).collect()
+}
+
+/// Source: Unicode, "Bidirectional Class" and "Default_Ignorable_Code_Point"; "Trojan Source" (CVE-2021-42574).
+fn is_deceptive(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -145,6 +167,12 @@ mod tests {
     }
 
     #[test]
+    fn durations_are_whole_numbers_of_a_unit() {
+        let texts: Vec<_> = [0, 30_000_000_000, 300_000_000_000, 5_400_000_000_000, 172_800_000_000_000, 250_000_000, 7].map(duration_text).into();
+        assert_eq!(texts, ["0s", "30s", "5m", "90m", "2d", "250ms", "7ns"]);
+    }
+
+    #[test]
     fn times_are_rfc_3339() {
         assert_eq!(time_text(1_674_982_122_424_000_000, 3), "2023-01-29T08:48:42.424Z");
         assert_eq!(time_text(-1, 9), "1969-12-31T23:59:59.999999999Z");
@@ -155,5 +183,15 @@ mod tests {
     fn a_log_line_cannot_drive_the_terminal() {
         assert_eq!(printable(b"a\x1b[2Jb\tc"), "a\\u{1b}[2Jb\\tc");
         assert_eq!(printable(b"plain \xff"), "plain \u{fffd}");
+    }
+
+    #[test]
+    fn a_log_line_cannot_hide_or_turn_what_follows() {
+        for letter in "\u{202a}\u{202e}\u{2066}\u{2069}\u{200b}\u{200f}\u{2028}\u{2029}\u{feff}\u{85}".chars() {
+            let shown = printable(format!("pay {letter}5 to").as_bytes());
+            assert_eq!(shown, format!("pay {}5 to", letter.escape_default()));
+            assert!(shown.is_ascii());
+        }
+        assert_eq!(printable("größe 日本 e\u{301} 👍🏽".as_bytes()), "größe 日本 e\u{301} 👍🏽");
     }
 }

@@ -5,8 +5,8 @@
 
 use siltstone_proto::v1::search_client::SearchClient;
 use siltstone_proto::v1::{CountRequest, Order, QuerySpec, Row, SearchRequest};
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use tonic::transport::Channel;
@@ -28,15 +28,21 @@ impl Server {
 
     /// As [`start`](Self::start), with variables of the environment.
     pub fn start_with(data: &Path, extra: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(SILTSTONE)
-            .args(["dev", "--listen", "127.0.0.1:0", "--data"])
-            .arg(data)
-            .args(extra)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the binary is built");
+        let mut command = Command::new(SILTSTONE);
+        command.args(["dev", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(extra).envs(variables.iter().copied());
+        Self::spawn(&mut command)
+    }
+
+    /// As [`start`](Self::start), with so many descriptors at most, and fewer than that until the process raises its own limit.
+    pub fn start_with_descriptors(data: &Path, soft: u32, hard: u32) -> Self {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -Sn {soft} && ulimit -Hn {hard} && exec \"$0\" dev --listen 127.0.0.1:0 --data \"$1\"");
+        command.args(["-c", &script, SILTSTONE]).arg(data);
+        Self::spawn(&mut command)
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("the binary is built");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let addr = |name: &str| {
@@ -93,13 +99,28 @@ pub fn cli_with(args: &[&str], server: Option<SocketAddr>, input: Option<&[u8]>)
     let mut stdin = child.stdin.take().unwrap();
     let bytes = input.unwrap_or_default().to_vec();
     let writer = std::thread::spawn(move || {
-        use std::io::Write;
         // A command that refuses its input early closes the pipe.
         let _ = stdin.write_all(&bytes);
     });
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     output
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A raw HTTP request: status code and body.
+pub fn http(addr: SocketAddr, head: &str, body: &[u8]) -> (u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(addr).unwrap();
+    write!(stream, "POST /v1/logs HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n{head}\r\n", body.len()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let status = text(&answer[..end]).split_whitespace().nth(1).unwrap().parse().unwrap();
+    (status, answer[end + 4..].to_vec())
 }
 
 /// Where the real logs lie: beside the repository, or where SILTSTONE_SHARED says.

@@ -1,7 +1,7 @@
 //! Files behind one small blocking trait, so that the WAL and the directory store run on the machine's disk and, in tests, on a disk that
 //! forgets at a crash what was not synced.
 //!
-//! What is deliberately not here: async (callers choose their threads), retries, checksums.
+//! What is deliberately not here: async (callers choose their threads), checksums, retries other than the short wait for a free descriptor.
 
 mod lock;
 mod lossy;
@@ -12,16 +12,25 @@ pub use lock::{DirLock, LockError, lock_dir};
 pub use lossy::{DiskCounts, LossyDisk};
 pub use real::RealDisk;
 
+use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Whether a file could not be opened because this process, or the whole machine, has no descriptor left. Nothing was changed on the disk then.
+#[must_use]
+pub fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    code == Some(Errno::MFILE.raw_os_error()) || code == Some(Errno::NFILE.raw_os_error())
+}
 
 /// A disk. All paths are absolute or relative to the process, as with `std::fs`.
 ///
 /// To ensure correctness, an implementation and its callers agree on this:
 /// - bytes written are durable only after `sync_data` or `sync_all` of their file returned `Ok`;
 /// - a new name, a rename or an unlink is durable only after `sync_dir` of its directory returned `Ok`;
-/// - after an `Err` from any sync the state on the medium is unknown: the caller must not sync again and go on.
+/// - after an `Err` from any sync the state on the medium is unknown: the caller must not sync again and go on. The exception is an error of which
+///   [`is_out_of_descriptors`] is true: the directory was not opened, so no sync was tried, and one may be tried later.
 pub trait Disk: Send + Sync + 'static {
     /// Creates a directory and its parents; each new name still needs `sync_dir` of its parent.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;

@@ -1,6 +1,6 @@
 //! The machine's disk.
 
-use crate::{DirEntry, Disk, DiskFile};
+use crate::{DirEntry, Disk, DiskFile, is_out_of_descriptors};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +9,24 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A process without a free descriptor has one again as soon as a file or a connection is closed: what opens a file waits so often...
+const OPEN_TRIES: u32 = 50;
+
+/// ...and so long each time, a second in all. Nothing was changed on the disk by an open that failed, so to try again is always right.
+const OPEN_PAUSE: Duration = Duration::from_millis(20);
+
+/// Opens something, waiting a moment for a free descriptor.
+fn patiently<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..OPEN_TRIES {
+        match open() {
+            Err(error) if is_out_of_descriptors(&error) => std::thread::sleep(OPEN_PAUSE),
+            outcome => return outcome,
+        }
+    }
+    open()
+}
 
 /// The machine's disk, through `std::fs`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,11 +38,11 @@ impl Disk for RealDisk {
     }
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(RealFile::shared(OpenOptions::new().read(true).write(true).open(path)?))
+        patiently(|| OpenOptions::new().read(true).write(true).open(path)).map(RealFile::shared)
     }
 
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        Ok(RealFile::shared(OpenOptions::new().read(true).write(true).create_new(true).open(path)?))
+        patiently(|| OpenOptions::new().read(true).write(true).create_new(true).open(path)).map(RealFile::shared)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -49,12 +66,12 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        patiently(|| File::open(path))?.sync_all()
     }
 
     fn list_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {
         let mut entries = Vec::new();
-        for entry in fs::read_dir(path)? {
+        for entry in patiently(|| fs::read_dir(path))? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             match entry.metadata() {

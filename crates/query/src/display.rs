@@ -161,6 +161,12 @@ impl fmt::Display for Number {
 }
 
 fn severity(f: &mut fmt::Formatter<'_>, first: Severity, last: Severity) -> fmt::Result {
+    if first == Severity::UNSPECIFIED && last > first {
+        // No range of the language begins there.
+        f.write_str("(severity:unspecified OR ")?;
+        severity(f, Severity::TRACE, last)?;
+        return f.write_str(")");
+    }
     let name = first.name();
     match Severity::range_of_name(name) {
         Some(range) if range == (first, last) => write!(f, "severity:{name}"),

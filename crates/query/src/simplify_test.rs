@@ -17,10 +17,16 @@ fn nested_parts_are_flattened_and_constants_folded() {
         ("-(-a)", "a"),
         ("-(* a)", "NOT a"),
         ("timestamp:* a", "a"),
-        ("severity:[0 TO 24] a", "a"),
+        ("severity:[0 TO 24] a", "severity>=trace AND a"),
     ] {
         assert_eq!(expr(text).to_string(), simple, "{text}");
     }
+}
+
+#[test]
+fn every_severity_is_everything() {
+    let every = Expr::Severity(Severity::UNSPECIFIED, Severity::from_number(Severity::MAX));
+    assert_eq!(every.simplify(), Expr::All);
 }
 
 #[test]

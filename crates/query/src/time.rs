@@ -25,6 +25,8 @@ pub enum TimeError {
     Nonexistent { text: String },
     #[error("{text} could be seconds, minutes or a time: write a unit, as in {text}m")]
     NoUnit { text: String },
+    #[error("{text:?} is too long a duration: 290 years are the most")]
+    TooLong { text: String },
     #[error("{text:?} lies outside the years 1678 to 2261")]
     OutOfRange { text: String },
 }
@@ -53,6 +55,7 @@ pub fn parse_time(text: &str, now_ns: i64) -> Result<i64, TimeError> {
 pub fn parse_time_span(text: &str, now_ns: i64) -> Result<TimeRange, TimeError> {
     let text = text.trim();
     let out_of_range = || TimeError::OutOfRange { text: text.to_owned() };
+    let too_long = || TimeError::TooLong { text: text.to_owned() };
     let span = |start_ns: i64, length_ns: i64| {
         let end_ns = start_ns.checked_add(length_ns).ok_or_else(out_of_range)?;
         Ok(TimeRange { start_ns, end_ns })
@@ -68,12 +71,12 @@ pub fn parse_time_span(text: &str, now_ns: i64) -> Result<TimeRange, TimeError> 
         _ => {}
     }
     if let Some(ahead) = text.strip_prefix("now+") {
-        let ahead_ns = duration_ns(ahead).ok_or_else(|| unknown(text))?;
+        let ahead_ns = duration_ns(ahead).ok_or_else(|| unknown(text))?.ok_or_else(too_long)?;
         return span(now_ns.checked_add(ahead_ns).ok_or_else(out_of_range)?, 1);
     }
     let ago = text.strip_prefix("now-").or_else(|| text.strip_suffix("ago")).unwrap_or(text);
     if let Some(ago_ns) = duration_ns(ago) {
-        return span(now_ns.checked_sub(ago_ns).ok_or_else(out_of_range)?, 1);
+        return span(ago_ns.and_then(|ago_ns| now_ns.checked_sub(ago_ns)).ok_or_else(too_long)?, 1);
     }
     if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         let (start_ns, length_ns) = unix_time(text)?;
@@ -146,10 +149,10 @@ fn unix_time(text: &str) -> Result<(i64, i64), TimeError> {
     Ok((number.checked_mul(unit_ns).ok_or_else(out_of_range)?, unit_ns))
 }
 
-/// `1h30m`, `15 min`, `2 days`. `None` for anything else; no unit, no duration.
-fn duration_ns(text: &str) -> Option<i64> {
+/// `1h30m`, `15 min`, `2 days`. `None` for anything else; no unit, no duration. `Some(None)` for one that 64 bits do not hold.
+fn duration_ns(text: &str) -> Option<Option<i64>> {
     let mut rest = text.trim();
-    let mut total_ns = 0_i64;
+    let mut total_ns = Some(0_i64);
     if rest.is_empty() {
         return None;
     }
@@ -170,7 +173,11 @@ fn duration_ns(text: &str) -> Option<i64> {
             "w" | "week" | "weeks" => 7 * DAY_NS,
             _ => return None,
         };
-        total_ns = total_ns.checked_add(number.parse::<i64>().ok()?.checked_mul(unit_ns)?)?;
+        if number.is_empty() {
+            return None;
+        }
+        let part_ns = number.parse::<i64>().ok().and_then(|number| number.checked_mul(unit_ns));
+        total_ns = total_ns.zip(part_ns).and_then(|(total_ns, part_ns)| total_ns.checked_add(part_ns));
         rest = after.trim_start();
     }
     Some(total_ns)

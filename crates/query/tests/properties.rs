@@ -125,7 +125,8 @@ fn leaf() -> impl Strategy<Value = Expr> {
         (tag, tag_predicate()).prop_map(|(field, predicate)| Expr::Field(field, predicate)),
         tag_predicate().prop_map(Expr::Namespace),
         (any_text(), prop_oneof![predicate(), bounds()]).prop_map(|(name, predicate)| Expr::Field(Field::Attribute(name), predicate)),
-        (0..=24_u8, 0..=24_u8)
+        Just(Expr::Severity(Severity::UNSPECIFIED, Severity::UNSPECIFIED)),
+        (1..=24_u8, 1..=24_u8)
             .prop_map(|(left, right)| Expr::Severity(Severity::from_number(left.min(right)), Severity::from_number(left.max(right)))),
         (any::<i64>(), any::<i64>()).prop_map(|(left, right)| Expr::Time(TimeRange { start_ns: left.min(right), end_ns: left.max(right) })),
         any::<u128>().prop_map(|hash| Expr::Patterns([siltstone_core::pattern::PatternHash(hash)].into())),

@@ -4,7 +4,7 @@ use crate::object_store::list_all;
 use siltstone_core::ErrorKind;
 use siltstone_disk::{DirEntry, LossyDisk, RealDisk};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI32};
 
 const ROOT: &str = "/data/objects";
 
@@ -115,16 +115,25 @@ async fn a_failed_sync_of_a_file_fails_the_put_and_a_new_file_may_succeed() {
     assert_eq!(store.get(&key("a/b")).await.unwrap(), &b"second"[..]);
 }
 
+/// What the system says when a process has no descriptor left, or the machine has none, or a directory is gone: on Linux and on macOS.
+const CANNOT_OPEN: [i32; 3] = [24, 23, 2];
+
 /// A disk whose directories fail as a test says.
 struct FailingDisk {
     disk: LossyDisk,
     sync_dir_fails: AtomicBool,
+    sync_dir_opens: AtomicI32,
     denied: AtomicBool,
 }
 
 impl FailingDisk {
     fn new() -> Arc<Self> {
-        Arc::new(Self { disk: LossyDisk::new(), sync_dir_fails: AtomicBool::new(false), denied: AtomicBool::new(false) })
+        Arc::new(Self {
+            disk: LossyDisk::new(),
+            sync_dir_fails: AtomicBool::new(false),
+            sync_dir_opens: AtomicI32::new(0),
+            denied: AtomicBool::new(false),
+        })
     }
 
     fn check(&self) -> io::Result<()> {
@@ -162,6 +171,10 @@ impl Disk for FailingDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        match self.sync_dir_opens.load(Ordering::SeqCst) {
+            0 => {}
+            error => return Err(io::Error::from_raw_os_error(error)),
+        }
         if self.sync_dir_fails.load(Ordering::SeqCst) { Err(io::Error::other("medium error")) } else { self.disk.sync_dir(path) }
     }
 
@@ -195,6 +208,31 @@ async fn after_a_failed_sync_of_a_directory_no_more_writes_are_taken_but_reads_g
         assert!(error.to_string().contains("medium error"), "{error}");
     }
     assert_eq!(store.get(&key("a/1")).await.unwrap(), &b"x"[..]);
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_opened_for_its_sync_stops_nothing_for_good() {
+    let disk = FailingDisk::new();
+    let store = DirectoryStore::open(disk.clone(), Path::new(ROOT)).await.unwrap();
+    store.put(&key("a/1"), Bytes::from_static(b"x")).await.unwrap();
+    for error in CANNOT_OPEN {
+        let names = ["a/2".to_owned(), format!("new-{error}/2")];
+        disk.sync_dir_opens.store(error, Ordering::SeqCst);
+        for name in &names {
+            let failed = store.put(&key(name), Bytes::from_static(b"y")).await.unwrap_err();
+            assert_eq!(failed.kind(), ErrorKind::Unavailable, "{failed}");
+            assert!(!failed.to_string().contains("check the disk"), "{failed}");
+            assert!(error == 2 || failed.to_string().contains("limit of open files"), "{failed}");
+        }
+        disk.sync_dir_opens.store(0, Ordering::SeqCst);
+        for name in &names {
+            store.put(&key(name), Bytes::from_static(b"y")).await.unwrap();
+        }
+    }
+    let store = DirectoryStore::open(Arc::new(disk.disk.crash(3)), Path::new(ROOT)).await.unwrap();
+    for error in CANNOT_OPEN {
+        assert_eq!(store.get(&key(&format!("new-{error}/2"))).await.unwrap(), &b"y"[..], "MF-1");
+    }
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! Callers decide by [`StoreError::kind`] or by [`Fault`], never by text.
 
 use siltstone_core::ErrorKind;
+use siltstone_disk::is_out_of_descriptors;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -184,6 +185,10 @@ impl Fault {
     /// Reads an error of the file system. `place` is the directory that the store lies in.
     pub(crate) fn from_io(error: &io::Error, place: &str) -> Self {
         let (place, detail) = (place.to_owned(), error.to_string());
+        if is_out_of_descriptors(error) {
+            let advice = "close connections, or raise the limit of open files (ulimit -n, LimitNOFILE)";
+            return Self::Unavailable { detail: format!("no file of {place} can be opened now ({detail}); {advice}") };
+        }
         match error.kind() {
             io::ErrorKind::NotFound => Self::NotFound,
             io::ErrorKind::AlreadyExists => Self::AlreadyExists,

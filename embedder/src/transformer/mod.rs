@@ -68,8 +68,8 @@ impl Transformer {
     /// Loads a model. Its id is `NAME-DIGEST+pRULE`, where the digest is of the files: vectors of two models never meet, whatever their names.
     ///
     /// # Errors
-    /// [`EmbedError::Model`], naming the file and what is wrong with it: damaged, cut off, of another architecture, with weights that are missing, not
-    /// finite or of another shape than the configuration says, or with a tokenizer that knows more tokens than the weights.
+    /// [`EmbedError::Model`], naming the file and what is wrong with it: damaged, cut off, of another architecture, with weights that are missing,
+    /// not finite or of another shape than the configuration says, or with a tokenizer that knows more tokens than the weights.
     pub fn from_files(name: &str, files: &TransformerFiles<'_>) -> Result<Self, EmbedError> {
         let broken = |file: &str, detail: String| EmbedError::Model { name: name.to_owned(), detail: format!("{file}: {detail}") };
         let config = Config::parse(files.config).map_err(|error| broken("config.json", error.to_string()))?;

@@ -30,6 +30,17 @@ pub enum IngestError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Nothing is known of the request's sequence any more.
+    #[error(
+        "write: sequence {sequence} lies 64 or more behind {newest}, the newest of this producer, so it is not known whether it came before: send it with \
+         a new sequence if it did not; a sender that never runs so far ahead of what is acknowledged may set in_order"
+    )]
+    TooFarBehind {
+        /// The request's sequence.
+        sequence: u64,
+        /// The newest one of its producer.
+        newest: u64,
+    },
     /// The request is too large for the memory that writes may take.
     #[error("write: the request has {bytes} bytes, the limit is {bytes_max}; send smaller requests")]
     TooLarge {
@@ -53,6 +64,7 @@ impl IngestError {
             },
             Self::Restarted { kind, .. } => *kind,
             Self::Stopping => ErrorKind::Unavailable,
+            Self::TooFarBehind { .. } => ErrorKind::Conflict,
             Self::Key { .. } | Self::TooLarge { .. } => ErrorKind::InvalidInput,
         }
     }

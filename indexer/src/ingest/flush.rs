@@ -2,6 +2,7 @@
 
 use super::append::Flush;
 use super::error::IngestError;
+use super::storage::StorageHealth;
 use crate::Patience;
 use crate::view::LiveRows;
 use bytes::Bytes;
@@ -23,6 +24,7 @@ pub(super) struct Flusher {
     pub(super) metadata: Arc<dyn MetadataClient>,
     pub(super) live: Arc<LiveRows>,
     pub(super) patience: Patience,
+    pub(super) storage: StorageHealth,
 }
 
 /// A committed flush.
@@ -80,7 +82,9 @@ impl Flusher {
         let encoded = tokio::task::spawn_blocking(move || encode(flush, epoch, batch)).await.map_err(|_| IngestError::Stopping)?;
         let Encoded { bytes, commit, rows } = encoded;
         let key = ObjectPath::Batch { incarnation: self.metadata.incarnation(), epoch, batch }.key();
-        self.store.put(&key, bytes).await?;
+        let put = self.store.put(&key, bytes).await;
+        self.storage.learn(put.as_ref().copied());
+        put?;
         // Before the commit, so that no view ever has to read back what is in memory here.
         for (slice, rows) in commit.slices.iter().zip(rows) {
             self.live.insert(batch, slice.range.offset, rows);

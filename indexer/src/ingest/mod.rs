@@ -8,9 +8,11 @@ mod append;
 mod error;
 mod flush;
 mod service;
+mod storage;
 mod writer;
 
 pub use admit::{Admitted, Arrival, BODY_BYTES_MAX, FUTURE_NS_MAX, Reason, Refusal};
 pub use error::IngestError;
-pub use service::{Ingest, IngestConfig, Receipt, RequestKey};
+pub use service::{AcceptedPart, Ingest, IngestConfig, Receipt, RequestKey};
+pub use storage::{StorageHealth, StorageTrouble};
 pub use writer::{WriterConfig, Written};

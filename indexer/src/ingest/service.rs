@@ -4,12 +4,13 @@ use super::admit::{Admitted, Arrival, Reason, Refusal, admit};
 use super::append::{ClientBatch, row_of};
 use super::error::IngestError;
 use super::flush::Flusher;
+use super::storage::StorageHealth;
 use super::writer::{Message, WriteJob, Writer, WriterConfig, WriterParts, Written};
 use crate::view::LiveRows;
 use rustc_hash::FxHashMap;
 use siltstone_core::{CallerScope, Clock, CommitToken, Entry, EntryVector, ErrorKind, NamespaceId};
 use siltstone_format::command::{ClientKey, NAME_LEN_MAX};
-use siltstone_format::manifest::{Manifest, ProducerKey, is_namespace_name};
+use siltstone_format::manifest::{Manifest, ProducerKey, SEQUENCE_WINDOW, is_namespace_name};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub struct RequestKey {
     pub producer: String,
     /// Ascending from 1.
     pub sequence: u64,
+    /// Whether the client promises that it never sent a sequence 64 or more ahead of one that was not acknowledged: then all that lies so far behind
+    /// the newest came once. Otherwise nothing is known of it, and it is an error.
+    pub is_in_order: bool,
 }
 
 /// What became of a request's entries.
@@ -52,6 +56,21 @@ pub struct Receipt {
     pub duplicates: u64,
     /// Entries that were not taken, in order.
     pub refusals: Vec<Refusal>,
+    /// What the accepted entries are.
+    pub parts: Vec<AcceptedPart>,
+}
+
+/// What was accepted of one namespace.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AcceptedPart {
+    /// Its name.
+    pub namespace: String,
+    /// Entries.
+    pub entries: u64,
+    /// Bytes of their bodies.
+    pub body_bytes: u64,
+    /// Those without a timestamp of their own.
+    pub timestamps_observed: u64,
 }
 
 /// The ingest role of an indexer.
@@ -69,6 +88,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     inbox: mpsc::Sender<Message>,
     memory: Arc<Semaphore>,
+    storage: StorageHealth,
 }
 
 /// Requests that wait for the writer's thread at most; their bytes are bounded by memory, this bounds their number.
@@ -90,7 +110,8 @@ impl Ingest {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, IngestError> {
         let epoch = metadata.register_writer(config.writer.writer).await?;
-        let flusher = Flusher { store, metadata: metadata.clone(), live, patience: config.writer.patience };
+        let storage = StorageHealth::default();
+        let flusher = Flusher { store, metadata: metadata.clone(), live, patience: config.writer.patience, storage: storage.clone() };
         let (inbox, outbox) = mpsc::channel(INBOX_LEN);
         let parts = WriterParts { flusher, clock: clock.clone(), epoch, inbox: outbox, runtime: tokio::runtime::Handle::current() };
         let writer = Writer::new(config.writer, parts);
@@ -106,7 +127,7 @@ impl Ingest {
             })
             .map_err(|_| IngestError::Stopping)?;
         let memory = Arc::new(Semaphore::new(config.memory_bytes_max));
-        Ok(Self { inner: Arc::new(Inner { config, metadata, clock, inbox, memory }) })
+        Ok(Self { inner: Arc::new(Inner { config, metadata, clock, inbox, memory, storage }) })
     }
 
     /// Takes a request's entries. Returns when those that were admitted are durable and visible.
@@ -139,21 +160,41 @@ impl Ingest {
             check_key(key)?;
         }
         let (admitted, mut refusals) = admit(scope, arrivals, self.inner.clock.now_ns());
+        let is_in_order = key.as_ref().is_none_or(|key| key.is_in_order);
         let key = key.map(|key| ClientKey { principal: scope.principal().0.clone(), producer: key.producer, sequence: key.sequence });
-        let batches = self.route(admitted, key.as_ref(), &mut refusals).await?;
+        let (batches, mut parts) = self.route(admitted, key.as_ref(), &mut refusals).await?;
         refusals.sort_by_key(|refusal| refusal.index);
+        let namespaces: Vec<_> = batches.iter().map(|batch| batch.namespace).collect();
+        let check_known = || match &key {
+            Some(key) if !is_in_order => self.check_known(key, &namespaces),
+            _ => Ok(()),
+        };
+        check_known()?;
         let (batches, known) = self.without_known_duplicates(batches);
         if batches.is_empty() {
             return Ok(Receipt {
-                token: known.map(|known| known.token),
+                token: known.as_ref().map(|known| known.token),
                 accepted: 0,
                 duplicates: known.map_or(0, |known| known.duplicates),
                 refusals,
+                parts: Vec::new(),
             });
         }
         let written = self.hand_over(batches, is_last).await?;
+        if written.duplicates > 0 {
+            // The manifest may have been behind when it was asked before.
+            check_known()?;
+        }
         let duplicates = written.duplicates + known.map_or(0, |known| known.duplicates);
-        Ok(Receipt { token: Some(written.token), accepted: written.accepted, duplicates, refusals })
+        parts.retain(|(namespace, _)| written.namespaces.contains(namespace));
+        let parts = parts.into_iter().map(|(_, part)| part).collect();
+        Ok(Receipt { token: Some(written.token), accepted: written.accepted, duplicates, refusals, parts })
+    }
+
+    /// Whether the object store takes what this writer puts.
+    #[must_use]
+    pub fn storage(&self) -> &StorageHealth {
+        &self.inner.storage
     }
 
     /// Closes every open chunk and waits until all that came before is committed.
@@ -172,10 +213,11 @@ impl Ingest {
         admitted: Vec<(usize, Admitted)>,
         key: Option<&ClientKey>,
         refusals: &mut Vec<Refusal>,
-    ) -> Result<Vec<ClientBatch>, IngestError> {
+    ) -> Result<(Vec<ClientBatch>, Vec<(NamespaceId, AcceptedPart)>), IngestError> {
         let manifest = self.inner.metadata.manifest();
         let mut batches: Vec<ClientBatch> = Vec::new();
         let mut dimensions = Dimensions::default();
+        let mut parts: Vec<(NamespaceId, AcceptedPart)> = Vec::new();
         let mut places: FxHashMap<String, Result<usize, Reason>> = FxHashMap::default();
         for (index, admitted) in admitted {
             let name = admitted.entry.namespace.as_str();
@@ -183,6 +225,7 @@ impl Ingest {
                 let place = match self.namespace_id(&manifest, name).await? {
                     Ok(namespace) => {
                         batches.push(ClientBatch { namespace, key: key.cloned(), entries: Vec::new() });
+                        parts.push((namespace, AcceptedPart { namespace: name.to_owned(), ..AcceptedPart::default() }));
                         Ok(batches.len() - 1)
                     }
                     Err(reason) => Err(reason),
@@ -192,17 +235,23 @@ impl Ingest {
             match &places[name] {
                 Ok(place) => {
                     let batch = &mut batches[*place];
-                    match self.reason_against_dimensions(&manifest, batch.namespace, &admitted.entry, &mut dimensions).await? {
-                        Some(reason) => refusals.push(Refusal { index, reason }),
-                        None => batch.entries.push(admitted),
+                    if let Some(reason) = self.reason_against_dimensions(&manifest, batch.namespace, &admitted.entry, &mut dimensions).await? {
+                        refusals.push(Refusal { index, reason });
+                        continue;
                     }
+                    let part = &mut parts[*place].1;
+                    part.entries += 1;
+                    part.body_bytes += admitted.entry.body.len() as u64;
+                    part.timestamps_observed += u64::from(admitted.flags.is_timestamp_observed());
+                    batch.entries.push(admitted);
                 }
                 Err(reason) => refusals.push(Refusal { index, reason: reason.clone() }),
             }
         }
         // Of some namespaces every entry may have been refused.
         batches.retain(|batch| !batch.entries.is_empty());
-        Ok(batches)
+        parts.retain(|(_, part)| part.entries > 0);
+        Ok((batches, parts))
     }
 
     /// All vectors of a field of a namespace have one dimension: that of the first that came. A field that is new is declared here.
@@ -249,6 +298,17 @@ impl Ingest {
         Ok(Ok(self.inner.metadata.create_namespace(name).await?))
     }
 
+    /// Whether it is known of a sequence, in each of these namespaces, if it came.
+    fn check_known(&self, key: &ClientKey, namespaces: &[NamespaceId]) -> Result<(), IngestError> {
+        let manifest = self.inner.metadata.manifest();
+        let producer = ProducerKey { principal: key.principal.clone(), producer: key.producer.clone() };
+        let states = namespaces.iter().filter_map(|id| manifest.namespace(*id)?.producers.get(&producer));
+        match states.map(|state| state.last).find(|last| last.saturating_sub(key.sequence) >= SEQUENCE_WINDOW) {
+            Some(newest) => Err(IngestError::TooFarBehind { sequence: key.sequence, newest }),
+            None => Ok(()),
+        }
+    }
+
     /// What the manifest knows to have come before need not be written to be refused (AK-2). The manifest may be behind: then the commit decides.
     fn without_known_duplicates(&self, batches: Vec<ClientBatch>) -> (Vec<ClientBatch>, Option<Written>) {
         let Some(key) = batches.iter().find_map(|batch| batch.key.clone()) else {
@@ -262,7 +322,7 @@ impl Ingest {
         };
         let (known, new): (Vec<_>, Vec<_>) = batches.into_iter().partition(is_known);
         let duplicates = known.iter().map(|batch| batch.entries.len() as u64).sum();
-        (new, (!known.is_empty()).then(|| Written { token: manifest.token(), accepted: 0, duplicates }))
+        (new, (!known.is_empty()).then(|| Written { token: manifest.token(), accepted: 0, duplicates, namespaces: Vec::new() }))
     }
 
     async fn hand_over(&self, batches: Vec<ClientBatch>, is_last: bool) -> Result<Written, IngestError> {

@@ -7,6 +7,7 @@ use super::append::{Appender, ClientBatch};
 use super::error::IngestError;
 use super::flush::{Flushed, Flusher, Turn};
 use crate::Patience;
+use crate::repeats::Repeats;
 use rustc_hash::FxHashSet;
 use siltstone_core::{BatchId, Clock, CommitToken, Epoch, ErrorKind, NamespaceId, WriterId};
 use siltstone_format::command::ClientKey;
@@ -49,7 +50,7 @@ const FLUSHES_AT_ONCE: usize = 4;
 const AGE_CHECK_MIN: Duration = Duration::from_millis(50);
 
 /// What became of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Written {
     /// Covers every accepted entry, and those that an earlier copy brought.
     pub token: CommitToken,
@@ -57,6 +58,8 @@ pub struct Written {
     pub accepted: u64,
     /// Entries that an earlier copy of the request had brought (AK-2).
     pub duplicates: u64,
+    /// Where the accepted entries are: a request is accepted or had before namespace by namespace.
+    pub namespaces: Vec<NamespaceId>,
 }
 
 /// One request to the writer.
@@ -115,6 +118,8 @@ pub(super) struct Writer {
     is_flush_wanted: bool,
     /// When chunks are looked through for old ones. A time that stands: other work must not put it off.
     age_check_at: Instant,
+    /// Why it began anew.
+    restarts: Repeats,
 }
 
 /// Where a writer lives.
@@ -148,6 +153,7 @@ impl Writer {
             last_flush: None,
             is_flush_wanted: false,
             age_check_at: Instant::now(),
+            restarts: Repeats::new(),
         }
     }
 
@@ -289,7 +295,9 @@ impl Writer {
     /// Begins a new life: what was not committed is gone, and its senders are told. The old epoch is fenced by the new one, so that nothing of it can
     /// come into existence later (EP-1).
     async fn restart(&mut self, cause: &IngestError) {
-        tracing::error!(error = %cause, epoch = self.epoch.0, "the writer begins a new life");
+        if let Some(times) = self.restarts.worth_a_line(&cause.to_string()) {
+            tracing::error!(error = %cause, epoch = self.epoch.0, times, "the writer begins a new life");
+        }
         self.newest_committed = None;
         for on_its_way in self.on_its_way.drain(..) {
             on_its_way.task.abort();
@@ -326,13 +334,14 @@ impl Writer {
 }
 
 fn written(counts: &[(NamespaceId, u64)], key: Option<&ClientKey>, flushed: &Flushed) -> Written {
-    let mut written = Written { token: flushed.token, accepted: 0, duplicates: 0 };
+    let mut written = Written { token: flushed.token, accepted: 0, duplicates: 0, namespaces: Vec::new() };
     for (namespace, count) in counts {
         let is_duplicate = key.is_some_and(|key| flushed.duplicates.iter().any(|(other, duplicate)| other == namespace && duplicate == key));
         if is_duplicate {
             written.duplicates += count;
         } else {
             written.accepted += count;
+            written.namespaces.push(*namespace);
         }
     }
     written

@@ -5,8 +5,9 @@ use super::caller::scope_of;
 use super::models;
 use super::status::status_of;
 use crate::node::Indexer;
+use rustc_hash::FxHashSet;
 use siltstone_core::CHUNK_ROWS_MAX;
-use siltstone_format::manifest::NamespaceManifest;
+use siltstone_format::manifest::{Manifest, NamespaceManifest, Totals};
 use siltstone_proto::v1::admin_server;
 use siltstone_proto::v1::{
     AddModelRequest, AddModelResponse, ListModelsRequest, ListModelsResponse, NamespaceStatus, RemoveModelRequest, RemoveModelResponse,
@@ -34,15 +35,23 @@ impl admin_server::Admin for AdminService {
     async fn status(&self, request: Request<StatusRequest>) -> Result<Response<StatusResponse>, Status> {
         let scope = scope_of(self.authenticator.as_ref(), &request)?;
         let manifest = self.indexer.views().metadata().manifest();
-        let readable = manifest.names.iter().filter(|(name, _)| scope.may_read(name)).filter_map(|(_, id)| manifest.namespace(*id));
+        let readable: Vec<_> =
+            manifest.names.iter().filter(|(name, _)| scope.may_read(name)).filter_map(|(_, id)| manifest.namespace(*id)).map(Arc::as_ref).collect();
+        let sees_all = models::check_administers_all(&scope, &manifest, "status").is_ok();
+        let volume = if sees_all { volume_of_all(&manifest) } else { volume_of(&readable) };
+        let mut problems = self.indexer.problems().latest();
+        if !sees_all && !problems.is_empty() {
+            // They may name what others hold.
+            problems = vec![format!("the server has {}; whoever administers all of its namespaces sees what they are", problems.len())];
+        }
         Ok(Response::new(StatusResponse {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             view: manifest.token().to_string(),
-            namespaces: readable.map(|namespace| status_of_namespace(namespace)).collect(),
-            stored_bytes: manifest.totals.pack_bytes + manifest.totals.segment_bytes + manifest.totals.slice_bytes,
-            batches_live: manifest.batches.size() as u64,
-            objects: (manifest.objects.size() - manifest.retired_objects.size()) as u64,
-            problems: self.indexer.problems().latest(),
+            namespaces: readable.into_iter().map(status_of_namespace).collect(),
+            stored_bytes: volume.bytes,
+            batches_live: volume.batches,
+            objects: volume.objects,
+            problems,
         }))
     }
 
@@ -76,6 +85,39 @@ impl admin_server::Admin for AdminService {
         models::remove(&self.indexer, &request.get_ref().id).await?;
         Ok(Response::new(RemoveModelResponse {}))
     }
+}
+
+/// What is stored, in sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Volume {
+    bytes: u64,
+    batches: u64,
+    objects: u64,
+}
+
+fn bytes_of(totals: &Totals) -> u64 {
+    totals.pack_bytes + totals.segment_bytes + totals.slice_bytes + totals.vector_bytes
+}
+
+fn volume_of_all(manifest: &Manifest) -> Volume {
+    let objects = (manifest.objects.size() - manifest.retired_objects.size()) as u64;
+    Volume { bytes: bytes_of(&manifest.totals), batches: manifest.batches.size() as u64, objects }
+}
+
+/// What these namespaces hold: nothing that could be measured here tells of any other.
+fn volume_of(namespaces: &[&NamespaceManifest]) -> Volume {
+    let chunks = namespaces.iter().flat_map(|namespace| namespace.chunks.values());
+    let batches: FxHashSet<_> = chunks.flat_map(|chunk| chunk.slices.iter()).map(|slice| slice.batch).collect();
+    let objects: FxHashSet<_> = namespaces
+        .iter()
+        .flat_map(|namespace| {
+            let packs = namespace.packs.values().map(|pack| pack.object);
+            let segments = namespace.segments.values().map(|segment| segment.object);
+            packs.chain(segments).chain(namespace.vectors.values().map(|set| set.object))
+        })
+        .collect();
+    let bytes = namespaces.iter().map(|namespace| bytes_of(&namespace.totals)).sum();
+    Volume { bytes, batches: batches.len() as u64, objects: objects.len() as u64 }
 }
 
 fn status_of_namespace(namespace: &NamespaceManifest) -> NamespaceStatus {

@@ -7,6 +7,9 @@ mod admin;
 pub mod auth;
 mod caller;
 mod convert;
+mod door;
+mod health;
+mod http1;
 mod ingest;
 mod meaning;
 mod models;
@@ -21,6 +24,7 @@ pub use otlp::OtlpMapping;
 
 use crate::node::Indexer;
 use admin::AdminService;
+use door::{Door, Hello};
 use ingest::IngestService;
 use opentelemetry_proto::tonic::collector::logs::v1::logs_service_server::LogsServiceServer;
 use otlp::{HttpState, OtlpService};
@@ -33,8 +37,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
-use tokio_stream::wrappers::TcpListenerStream;
+use tokio::sync::{Semaphore, watch};
 use tonic::codec::CompressionEncoding;
 use tonic::transport::Server;
 
@@ -43,6 +46,12 @@ const REQUEST_BYTES_MAX: usize = 64 << 20;
 
 /// Calls that are under way when the server is told to stop may go on for so long.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// What every HTTP/2 connection begins with has so many bytes. Source: RFC 9113, section 3.4.
+const HTTP2_PREFACE_BYTES: usize = 24;
+
+/// A connection that has not said so much by then is closed.
+const HELLO_WAIT: Duration = Duration::from_secs(30);
 
 /// What is served, and to whom.
 pub struct ServeConfig {
@@ -54,6 +63,8 @@ pub struct ServeConfig {
     pub authenticator: Arc<dyn Authenticator>,
     /// How OTLP resources become tags.
     pub mapping: OtlpMapping,
+    /// Connections at once, of both listeners together.
+    pub connections_max: usize,
 }
 
 /// Why serving ended, or did not begin.
@@ -73,9 +84,6 @@ pub enum ServeError {
     /// gRPC ended.
     #[error("serve gRPC: {0}")]
     Grpc(#[from] tonic::transport::Error),
-    /// HTTP ended.
-    #[error("serve HTTP: {0}")]
-    Http(#[from] std::io::Error),
 }
 
 /// Binds an address.
@@ -91,10 +99,9 @@ pub async fn bind(addr: SocketAddr) -> Result<TcpListener, ServeError> {
 /// # Errors
 /// [`ServeError`]
 pub async fn serve(config: ServeConfig, indexer: Indexer, clock: Arc<dyn Clock>, mut stop: watch::Receiver<bool>) -> Result<(), ServeError> {
-    let ServeConfig { grpc, http, authenticator, mapping } = config;
+    let ServeConfig { grpc, http, authenticator, mapping, connections_max } = config;
     let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_serving::<SearchServer<SearchService>>().await;
-    health.set_serving::<IngestServer<IngestService>>().await;
+    health::begin(&health).await;
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(siltstone_proto::FILE_DESCRIPTOR_SET)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
@@ -112,15 +119,20 @@ pub async fn serve(config: ServeConfig, indexer: Indexer, clock: Arc<dyn Clock>,
         .add_service(IngestServer::new(ingest).max_decoding_message_size(REQUEST_BYTES_MAX).accept_compressed(CompressionEncoding::Gzip))
         .add_service(AdminServer::new(admin))
         .add_service(LogsServiceServer::new(otlp).max_decoding_message_size(REQUEST_BYTES_MAX).accept_compressed(CompressionEncoding::Gzip));
+    let places = Arc::new(Semaphore::new(connections_max));
     let mut grpc_stop = stop.clone();
-    let grpc = router.serve_with_incoming_shutdown(TcpListenerStream::new(grpc), async move { stopped(&mut grpc_stop).await });
+    let guests =
+        futures::stream::unfold(Door::new(grpc, places.clone(), Hello { bytes: HTTP2_PREFACE_BYTES, wait: HELLO_WAIT }), |mut door| async move {
+            let guest = door.accept().await;
+            Some((Ok::<_, std::io::Error>(guest), door))
+        });
+    let grpc = router.serve_with_incoming_shutdown(guests, async move { stopped(&mut grpc_stop).await });
     let routes = otlp::routes(HttpState { ingest: indexer.ingest().clone(), authenticator, mapping });
-    let mut http_stop = stop.clone();
-    let http = axum::serve(http, routes).with_graceful_shutdown(async move { stopped(&mut http_stop).await });
-    let served =
-        async { tokio::try_join!(async { grpc.await.map_err(ServeError::from) }, async { http.await.map_err(ServeError::from) }).map(|_| ()) };
+    let http = http1::serve(Door::new(http, places, Hello { bytes: 1, wait: HELLO_WAIT }), routes, stop.clone());
+    let served = async { tokio::join!(grpc, http).0.map_err(ServeError::from) };
     tokio::select! {
         ended = served => ended,
+        never = health::follow(health, indexer.ingest().storage().clone()) => match never {},
         () = async { stopped(&mut stop).await; tokio::time::sleep(DRAIN).await } => Ok(()),
     }
 }

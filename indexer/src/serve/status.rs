@@ -1,5 +1,6 @@
 //! From our errors to gRPC statuses: a code that clients and proxies act on, and a message that says what to do.
 
+use crate::repeats::Repeats;
 use siltstone_core::ErrorKind;
 use std::fmt::Display;
 use tonic::{Code, Status};
@@ -25,8 +26,15 @@ pub(super) const fn code_of(kind: ErrorKind) -> Code {
 
 /// A status of an error and its kind.
 pub(super) fn status_of(kind: ErrorKind, error: &dyn Display) -> Status {
-    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Internal | ErrorKind::Exhausted) {
-        tracing::error!(kind = kind.as_str(), %error, "a call failed");
+    static FAILED: Repeats = Repeats::new();
+    let mut message = error.to_string();
+    if kind == ErrorKind::Corrupt {
+        message.push_str("; what is stored there is damaged: restore that object from a backup of the object store");
     }
-    Status::new(code_of(kind), error.to_string())
+    if matches!(kind, ErrorKind::Corrupt | ErrorKind::Internal | ErrorKind::Exhausted)
+        && let Some(times) = FAILED.worth_a_line(&message)
+    {
+        tracing::error!(kind = kind.as_str(), error = message, times, "a call failed");
+    }
+    Status::new(code_of(kind), message)
 }

@@ -60,7 +60,7 @@ pub enum ViewError {
         /// The object.
         key: String,
         /// Why not.
-        source: PatternVectorsError,
+        source: Box<PatternVectorsError>,
     },
     /// A set is of another model than the manifest says: a damaged manifest or a bug (VE-1).
     #[error("VE-1: open vector set {set} of {key}: it is of model {found}, the manifest says {model}")]

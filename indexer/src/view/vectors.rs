@@ -57,7 +57,7 @@ impl VectorSets {
         let range = record.byte_range();
         let bytes = self.store.get_range(&key, range.offset..range.end()).await.map_err(|source| ViewError::Store { what: what(), source })?;
         let decoded = tokio::task::spawn_blocking(move || PatternVectors::decode(&bytes)).await.map_err(|_| ViewError::Stopping)?;
-        let set = decoded.map_err(|source| ViewError::Vectors { set: record.id, key: key.to_string(), source })?;
+        let set = decoded.map_err(|source| ViewError::Vectors { set: record.id, key: key.to_string(), source: Box::new(source) })?;
         // VE-1 at the door: a set of another model would be a damaged manifest.
         if *set.model() != record.model || set.dimension() != usize::from(record.dimension) {
             return Err(ViewError::OtherModel { set: record.id, key: key.to_string(), model: record.model.clone(), found: set.model().clone() });

@@ -8,11 +8,11 @@
 //! nowhere included. So `words / bound` is the part of what was asked, by rarity, that the candidate has word for word: from 0 to 1, and small for
 //! everything where the rare words of a question do not occur.
 //!
-//! Models are good at topics and poor at outcomes: "backup failed" is nearest to "Backup completed successfully". So plain words of failure and of success
-//! are read from both texts, and a candidate that tells of the opposite loses.
+//! Models are good at topics and poor at outcomes: "backup failed" is nearest to "Backup completed successfully". So plain words of failure and of
+//! success are read from both texts, and a candidate that tells of the opposite loses.
 //!
-//! A score needs the candidate and the query's statistics alone, never the other candidates: it does not depend on how many there are, on merges or on
-//! placement (RK-1). How the form and the numbers were chosen: `docs/decisions/search-by-meaning-fusion.md`.
+//! A score needs the candidate and the query's statistics alone, never the other candidates: it does not depend on how many there are, on merges or
+//! on placement (RK-1). How the form and the numbers were chosen: `docs/decisions/0008-search-by-meaning-fusion.md`.
 //!
 //! Not here: where the candidates come from (the best of the vectors and the best of the words, joined), BM25, and similarities.
 
@@ -152,8 +152,8 @@ pub struct Fusion {
 }
 
 impl Fusion {
-    /// For a query whose BM25 score cannot pass `words_bound`, the sum of its distinct words' weights (inverse document frequency times k1 + 1; a word
-    /// that occurs nowhere has the greatest).
+    /// For a query whose BM25 score cannot pass `words_bound`, the sum of its distinct words' weights (inverse document frequency times k1 + 1; a
+    /// word that occurs nowhere has the greatest).
     #[must_use]
     pub fn new(words_bound: f32) -> Self {
         Self::with_weight(words_bound, WORDS_WEIGHT)
@@ -174,8 +174,8 @@ impl Fusion {
         Self { outcome, ..self }
     }
 
-    /// The score of a candidate whose outcome is open, at most 1: `similarity` is its cosine to the query, 0 where it has no vector yet; `words` its BM25
-    /// score, 0 where it has none of the query's words. A `NaN` counts as 0.
+    /// The score of a candidate whose outcome is open, at most 1: `similarity` is its cosine to the query, 0 where it has no vector yet; `words`
+    /// its BM25 score, 0 where it has none of the query's words. A `NaN` counts as 0.
     #[must_use]
     pub fn score(&self, similarity: f32, words: f32) -> f32 {
         let similarity = if similarity.is_nan() { 0.0 } else { similarity };

@@ -4,8 +4,8 @@ use crate::codes::Codes;
 use crate::error::VectorError;
 use crate::format::{ByteRange, Layout};
 use crate::full::{self, FullVectors, Precision};
-use crate::set::VectorSet;
 use crate::space::VectorSpace;
+use crate::vectors::Vectors;
 use bytes::Bytes;
 
 /// Borrowed vectors. What is `None` is fetched.
@@ -27,7 +27,7 @@ pub(crate) enum FullView<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn of_set(set: &'a VectorSet) -> Self {
+    pub(crate) fn of_vectors(set: &'a Vectors) -> Self {
         Self {
             space: set.space(),
             rows: set.len() as u32,

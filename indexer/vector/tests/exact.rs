@@ -7,7 +7,7 @@ use common::{Random, ask, distance, filter, rows_where, set};
 use proptest::prelude::*;
 use siltstone_core::bitmap::RowSet;
 use siltstone_vector::{
-    Answer, Filter, InputReason, Metric, Precision, Request, Residence, Strategy as Way, VectorError, VectorSet, open_bytes, write_exact,
+    Answer, Filter, InputReason, Metric, Precision, Request, Residence, Strategy as Way, VectorError, Vectors, open_bytes, write_exact,
 };
 
 const METRICS: [Metric; 3] = [Metric::Cosine, Metric::InnerProduct, Metric::L2];
@@ -107,7 +107,7 @@ fn a_set_of_rows_filters_as_its_list_does() {
 
 #[test]
 fn what_cannot_be_compared_is_refused_with_its_place() {
-    let mut set = VectorSet::new(common::space(3, Metric::Cosine));
+    let mut set = Vectors::new(common::space(3, Metric::Cosine));
     set.push(&[1.0, 0.0, 0.0]).expect("a vector");
     for (vector, expected) in [
         (vec![1.0, 2.0], InputReason::Dimension { got: 2, expected: 3 }),
@@ -121,13 +121,13 @@ fn what_cannot_be_compared_is_refused_with_its_place() {
         assert_eq!(set.search(&Request::nearest(&vector, 1)), Err(VectorError::Query { reason: expected }));
     }
     assert_eq!((set.len(), set.push(&[0.0, 1.0, 0.0])), (1, Ok(1)));
-    let mut set = VectorSet::new(common::space(2, Metric::L2));
+    let mut set = Vectors::new(common::space(2, Metric::L2));
     assert_eq!(set.push(&[0.0, 0.0]), Ok(0), "only cosine has no use for a zero vector");
 }
 
 #[test]
 fn halves_are_kept_as_halves_and_anything_else_as_it_is() {
-    let mut set = VectorSet::new(common::space(3, Metric::InnerProduct));
+    let mut set = Vectors::new(common::space(3, Metric::InnerProduct));
     set.push(&[0.5, -1.25, 65_504.0]).expect("halves");
     assert_eq!(set.precision(), Precision::Half);
     set.push(&[0.1, 1e-20, 3e15]).expect("singles");

@@ -4,7 +4,7 @@ mod common;
 
 use bytes::Bytes;
 use common::{Random, ask, set};
-use siltstone_vector::{BuildOptions, IndexKind, Metric, Precision, Request, Residence, Strategy, VectorSet, open_bytes, write_exact, write_hnsw};
+use siltstone_vector::{BuildOptions, IndexKind, Metric, Precision, Request, Residence, Strategy, Vectors, open_bytes, write_exact, write_hnsw};
 use std::path::PathBuf;
 
 const DIMENSION: usize = 20;
@@ -22,7 +22,7 @@ fn read(name: &str, written: &[u8]) -> Bytes {
     std::fs::read(&path).unwrap_or_else(|error| panic!("read {}: {error}", path.display())).into()
 }
 
-fn check(bytes: &Bytes, set: &VectorSet, kind: IndexKind) {
+fn check(bytes: &Bytes, set: &Vectors, kind: IndexKind) {
     let index = open_bytes(bytes, Residence::HEAD).expect("an index");
     assert_eq!((index.space(), index.rows(), index.kind(), index.precision()), (set.space(), 150, kind, Precision::Single));
     for row in [0, 77, 149] {

@@ -6,13 +6,13 @@ use bytes::Bytes;
 use common::{Random, rows_where, set, space};
 use siltstone_core::NamespaceId;
 use siltstone_vector::{
-    BuildOptions, ByteRange, Filter, MergeInput, Metric, Residence, VectorError, VectorIndex, VectorSet, VectorSpace, merge, open_bytes, write_exact,
+    BuildOptions, ByteRange, Filter, MergeInput, Metric, Residence, VectorError, VectorIndex, VectorSpace, Vectors, merge, open_bytes, write_exact,
     write_hnsw,
 };
 
 const DIMENSION: usize = 48;
 
-fn merged(stored: &[Bytes], residence: Residence, rows: Filter<'_>) -> Result<VectorSet, VectorError> {
+fn merged(stored: &[Bytes], residence: Residence, rows: Filter<'_>) -> Result<Vectors, VectorError> {
     let indexes: Vec<Box<dyn VectorIndex>> = stored.iter().map(|bytes| open_bytes(bytes, residence).expect("an index")).collect();
     let inputs: Vec<MergeInput<'_>> = indexes.iter().map(|index| MergeInput { index: index.as_ref(), rows }).collect();
     merge(&inputs, |number, range: &ByteRange| Ok(stored[number].slice(range.start as usize..range.end as usize)))
@@ -61,9 +61,9 @@ fn vectors_of_two_spaces_never_meet_ns_1() {
         VectorSpace::new(NamespaceId(7), "test-model+p1", DIMENSION, Metric::L2),
         VectorSpace::new(NamespaceId(7), "test-model+p1", DIMENSION - 1, Metric::Cosine),
     ];
-    let own = Bytes::from(write_exact(&VectorSet::new(space(DIMENSION, Metric::Cosine))));
+    let own = Bytes::from(write_exact(&Vectors::new(space(DIMENSION, Metric::Cosine))));
     for other in other_spaces {
-        let other = Bytes::from(write_exact(&VectorSet::new(other.expect("a space"))));
+        let other = Bytes::from(write_exact(&Vectors::new(other.expect("a space"))));
         assert!(matches!(merged(&[own.clone(), other], Residence::ALL, Filter::All), Err(VectorError::Spaces { .. })), "NS-1");
     }
 }

@@ -1,5 +1,5 @@
-//! Recall on real lines: with the graph forced and with the planner's choice, without a filter and under filters of a half, a tenth, a hundredth and a
-//! thousandth of the rows, by namespace, deployment and time.
+//! Recall on real lines: with the graph forced and with the planner's choice, without a filter and under filters of a half, a tenth, a hundredth
+//! and a thousandth of the rows, by namespace, deployment and time.
 
 mod common;
 
@@ -76,7 +76,10 @@ fn real_lines_are_found_with_the_graph_forced_and_as_planned() {
         let rows = rows.as_ref().map_or(vectors.len(), Vec::len);
         let mut hits = [0; 2];
         let mut plan = None;
-        for (number, query) in queries.iter().enumerate() {
+        // Forced under a narrow filter a walk sees nearly every row: a part of the queries will do.
+        let step = if rows < vectors.len() / 50 { 4 } else { 1 };
+        let asked = queries.iter().enumerate().step_by(step);
+        for (number, query) in asked.clone() {
             let request = Request { filter, ..Request::nearest(query, LIMIT) };
             let exact = set.search(&request).expect("an answer");
             let worst = exact.hits.last().expect("a hit").distance;
@@ -91,7 +94,7 @@ fn real_lines_are_found_with_the_graph_forced_and_as_planned() {
                 plan = Some(answer.plan);
             }
         }
-        let [forced, planned] = hits.map(|hits| hits as f64 / (queries.len() * LIMIT.min(rows)) as f64);
+        let [forced, planned] = hits.map(|hits| hits as f64 / (asked.len() * LIMIT.min(rows)) as f64);
         println!("{name}: {rows} rows, recall@10 {forced:.4} with the graph forced, {planned:.4} as planned ({})", plan.expect("a plan").strategy);
         assert!(forced >= RECALL_MIN && planned >= RECALL_MIN, "{name}: {forced} and {planned}");
     }

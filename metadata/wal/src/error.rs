@@ -19,7 +19,7 @@ pub enum WalError {
         source: Arc<io::Error>,
     },
     /// Stored bytes are damaged: not a torn tail, so nothing may be cut and the log does not open.
-    #[error("read log file {}: {what} at byte {offset}", file.display())]
+    #[error("read log file {}: {what} at byte {offset}; nothing was changed: restore the directory from a backup", file.display())]
     Corrupt {
         /// The damaged file.
         file: PathBuf,

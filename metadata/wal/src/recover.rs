@@ -22,7 +22,8 @@ pub struct Recovery {
     pub segments: usize,
     /// Entries that the log holds.
     pub entries: u64,
-    /// The file whose torn tail was cut, and how many bytes went. None of them was ever reported durable.
+    /// The file whose torn tail was cut, and how many bytes went. Unless the disk lost what it had reported as durable, none of them was
+    /// acknowledged.
     pub cut: Option<(PathBuf, u64)>,
 }
 
@@ -184,7 +185,7 @@ fn mend_tail(file: &dyn DiskFile, path: &Path, bytes: &[u8], scan: &Scan, metric
         return Ok(None);
     }
     if cut > 0 {
-        tracing::warn!(file = %path.display(), offset = scan.end, bytes = cut, "cut the torn tail of the log: a write that was never acknowledged");
+        tracing::warn!(file = %path.display(), offset = scan.end, bytes = cut, "cut the torn tail of the log: a write that a crash broke off, not acknowledged unless the disk lost what it had reported as durable");
         metrics.watch(|| file.set_len(scan.end as u64)).map_err(|error| WalError::io("cut log file", path, error))?;
     }
     let unproven = &bytes[scan.proven..scan.end];

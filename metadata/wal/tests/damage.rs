@@ -84,7 +84,10 @@ fn damage_names_its_file_and_place() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert_eq!(
         error.to_string(),
-        format!("read log file {}: a record that was durable before the file got its name is broken at byte 64", path.display())
+        format!(
+            "read log file {}: a record that was durable before the file got its name is broken at byte 64; nothing was changed: restore the directory from a backup",
+            path.display()
+        )
     );
 }
 

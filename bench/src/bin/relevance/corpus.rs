@@ -10,25 +10,25 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// Every distinct pattern of the lines, in the order of its first line.
-pub struct Corpus {
-    pub patterns: Vec<Pattern>,
-    pub lines: usize,
+pub(crate) struct Corpus {
+    pub(crate) patterns: Vec<Pattern>,
+    pub(crate) lines: usize,
 }
 
-pub struct Pattern {
-    pub bytes: Vec<u8>,
+pub(crate) struct Pattern {
+    pub(crate) bytes: Vec<u8>,
     /// The first line of this pattern: it stands for all.
-    pub body: String,
+    pub(crate) body: String,
 }
 
 /// A question and the grades of the patterns that were judged for it.
-pub struct Question {
-    pub text: String,
-    pub grades: HashMap<usize, u32>,
+pub(crate) struct Question {
+    pub(crate) text: String,
+    pub(crate) grades: HashMap<usize, u32>,
 }
 
 /// The corpus, and the questions that have a grade above 0.
-pub fn read(data: &Path) -> anyhow::Result<(Corpus, Vec<Question>)> {
+pub(crate) fn read(data: &Path) -> anyhow::Result<(Corpus, Vec<Question>)> {
     let path = data.join("vectors_entries.jsonl.gz");
     let file = File::open(&path).with_context(|| format!("open {}: put the shared test data there", path.display()))?;
     let (mut patterns, mut of_line) = (Vec::new(), Vec::new());

@@ -2,10 +2,10 @@
 
 use crate::corpus::Question;
 
-pub const DEPTH: usize = 10;
+pub(crate) const DEPTH: usize = 10;
 
 /// The best documents, best first; ties in the order of the documents.
-pub fn top(scores: &[f32]) -> Vec<usize> {
+pub(crate) fn top(scores: &[f32]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
     order.truncate(DEPTH);
@@ -13,7 +13,7 @@ pub fn top(scores: &[f32]) -> Vec<usize> {
 }
 
 /// nDCG@10 of a ranking, gain 2^grade − 1; what was not judged has grade 0.
-pub fn ndcg(question: &Question, ranked: &[usize]) -> f64 {
+pub(crate) fn ndcg(question: &Question, ranked: &[usize]) -> f64 {
     let gain = |grade: u32, place: usize| (f64::from(grade).exp2() - 1.0) / (place as f64 + 2.0).log2();
     let found: f64 = ranked.iter().enumerate().map(|(place, document)| gain(question.grades.get(document).copied().unwrap_or(0), place)).sum();
     let mut best: Vec<u32> = question.grades.values().copied().collect();
@@ -23,16 +23,16 @@ pub fn ndcg(question: &Question, ranked: &[usize]) -> f64 {
 }
 
 /// The share of a ranking that was not judged.
-pub fn unjudged(question: &Question, ranked: &[usize]) -> f64 {
+pub(crate) fn unjudged(question: &Question, ranked: &[usize]) -> f64 {
     ranked.iter().filter(|document| !question.grades.contains_key(document)).count() as f64 / ranked.len().max(1) as f64
 }
 
-pub fn mean(values: &[f64]) -> f64 {
+pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Numbers that look random and are the same in every run (SplitMix64: Steele, Lea and Flood, 2014).
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
@@ -46,7 +46,7 @@ impl Random {
 
 /// Two-fold cross-validation over many random halvings: what is best on one half is measured on the other. `values[choice][question]`. The mean
 /// over halvings per question, so that it can be compared question by question.
-pub fn two_fold(values: &[Vec<f64>], halvings: usize, random: &mut Random) -> Vec<f64> {
+pub(crate) fn two_fold(values: &[Vec<f64>], halvings: usize, random: &mut Random) -> Vec<f64> {
     let questions = values[0].len();
     let mut sums = vec![0.0; questions];
     let mut order: Vec<usize> = (0..questions).collect();
@@ -65,7 +65,7 @@ pub fn two_fold(values: &[Vec<f64>], halvings: usize, random: &mut Random) -> Ve
 }
 
 /// The mean difference of two systems over the same questions, and the interval that holds 95 % of resamples.
-pub fn bootstrap(a: &[f64], b: &[f64], rounds: usize, random: &mut Random) -> (f64, f64, f64) {
+pub(crate) fn bootstrap(a: &[f64], b: &[f64], rounds: usize, random: &mut Random) -> (f64, f64, f64) {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
     let mut means: Vec<f64> = (0..rounds)
         .map(|_| (0..differences.len()).map(|_| differences[random.below(differences.len())]).sum::<f64>() / differences.len() as f64)

@@ -6,21 +6,21 @@ use std::collections::{BTreeSet, HashMap};
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-pub struct Words {
+pub(crate) struct Words {
     /// Per word, its documents and how often each has it.
     postings: HashMap<String, Vec<(usize, u32)>>,
     lengths: Vec<u32>,
 }
 
 /// A query's scores.
-pub struct Scores {
-    pub documents: Vec<f32>,
+pub(crate) struct Scores {
+    pub(crate) documents: Vec<f32>,
     /// What no document can pass: the sum of the weights of all words, those that occur nowhere included.
-    pub bound: f32,
+    pub(crate) bound: f32,
 }
 
 impl Words {
-    pub fn new<'a>(documents: impl Iterator<Item = &'a [u8]>) -> Self {
+    pub(crate) fn new<'a>(documents: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut postings: HashMap<String, Vec<(usize, u32)>> = HashMap::new();
         let (mut lengths, mut scratch) = (Vec::new(), String::new());
         for (number, document) in documents.enumerate() {
@@ -35,7 +35,7 @@ impl Words {
         Self { postings, lengths }
     }
 
-    pub fn score(&self, query: &str) -> Scores {
+    pub(crate) fn score(&self, query: &str) -> Scores {
         let (mut words, mut scratch) = (BTreeSet::new(), String::new());
         tokens(query.as_bytes(), &mut scratch, |token, _| {
             words.insert(token.to_owned());

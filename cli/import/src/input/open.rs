@@ -46,7 +46,11 @@ pub(crate) fn open(input: Input, options: &ImportOptions, progress: &mut dyn FnM
         Input::Stream { id, stream, .. } => (stream, Identity::Id(id), None),
         Input::File(path) => {
             // Asked before it is opened: opening a pipe would wait for its writer.
-            if !std::fs::metadata(&path).map_err(open_error)?.is_file() {
+            let kind = std::fs::metadata(&path).map_err(open_error)?;
+            if kind.is_dir() {
+                return Err(ImportError::IsDirectory { source_name: name });
+            }
+            if !kind.is_file() {
                 return Err(ImportError::NotRegular { source_name: name });
             }
             let mut file = File::open(&path).map_err(open_error)?;

@@ -4,6 +4,7 @@ use crate::args::ServerArgs;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use siltstone_core::Severity;
+use siltstone_format::manifest::is_namespace_name;
 use siltstone_import::{Format, ImportOptions, Mapping, VectorsFile};
 use std::path::PathBuf;
 
@@ -88,6 +89,14 @@ impl ImportArgs {
         };
         for map in &self.maps {
             mapping.assign(map).map_err(|error| Failure::usage(format!("read --map {map:?}: {error}")))?;
+        }
+        // Before anything is read: every entry would be refused.
+        if !self.namespace.is_empty() && !is_namespace_name(&self.namespace) {
+            return Err(Failure::usage(format!(
+                "read --namespace {:?}: a namespace's name has 1 to 253 of a-z, 0-9, '-', '.', '_', a letter or digit at both ends, perhaps a cluster and '/' \
+                 before it",
+                self.namespace
+            )));
         }
         let severity = match &self.severity {
             None => Severity::UNSPECIFIED,

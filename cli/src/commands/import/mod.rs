@@ -2,6 +2,7 @@
 
 mod args;
 mod progress;
+mod report;
 mod send;
 
 pub(crate) use args::ImportArgs;
@@ -11,12 +12,11 @@ pub(crate) use send::{Sent, send_source};
 use crate::args::ServerArgs;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::output::{Screen, counted, grouped};
-use serde_json::json;
+use crate::output::{Screen, counted};
 use siltstone_core::Clock;
-use siltstone_import::{ImportSource, Input, SourceId, Summary};
+use siltstone_import::{ImportOptions, ImportSource, Input, SourceId, Summary};
 use siltstone_proto::v1::{CountRequest, QuerySpec};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tonic::Code;
@@ -24,8 +24,8 @@ use tonic::Code;
 /// How long an import waits for a server, at the start or in between, before it gives up.
 pub(crate) const SERVER_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Refused lines of a file that are shown; all are counted.
-const SAMPLES_SHOWN: usize = 5;
+/// Namespaces that one query looks into; a query may name 1,000.
+const NAMESPACES_ASKED: usize = 500;
 
 /// What came of all sources.
 #[derive(Default)]
@@ -37,30 +37,63 @@ pub(crate) struct Outcome {
 pub(crate) async fn import(args: &ImportArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let started = Instant::now();
     let options = args.options()?;
-    let client = connect_patiently(&args.server).await?;
     let mut outcome = Outcome::default();
-    for file in &args.files {
-        let input = input_of(file, args, clock)?;
-        let name = input.name();
-        let mut progress = Progress::new(&name);
-        let options = options.clone();
-        let opening = tokio::task::spawn_blocking(move || {
-            let opened = ImportSource::open(input, &options, &mut |hashed| progress.hashed(&hashed));
-            (opened, progress)
-        });
-        let (opened, progress) = opening.await.map_err(|error| Failure::failed(format!("read {name}: {error}")))?;
-        let source = opened.map_err(|error| Failure::failed(error.to_string()))?;
-        let (sent, summary) = send_source(&client, source, args.in_flight as usize, progress).await?;
-        outcome.sent.add(sent);
-        outcome.read.push((name, summary));
-    }
-    wait_until_visible(&client, &outcome.sent).await?;
-    report(args, screen, &outcome, started.elapsed())?;
+    let work = async {
+        let client = connect_patiently(&args.server).await?;
+        for file in &args.files {
+            import_one(&client, file, args, &options, clock, &mut outcome).await?;
+        }
+        wait_until_visible(&client, &outcome.sent).await
+    };
+    let ended = tokio::select! {
+        ended = work => ended,
+        _ = tokio::signal::ctrl_c() => Err(interrupted(args)),
+    };
     let refused = outcome.refused();
+    let is_in_vain = refused > 0 && outcome.sent.accepted + outcome.sent.duplicates == 0;
+    report::report(args, screen, &outcome, ended.as_ref().err(), started.elapsed())?;
+    ended?;
+    if is_in_vain {
+        let what = counted(refused, "entry was refused", "entries were refused");
+        return Err(Failure::failed(format!("nothing was imported: {what}\n  help: {}", report::advice(&outcome))));
+    }
     if args.strict && refused > 0 {
         return Err(Failure::failed(format!("--strict: {} refused", counted(refused, "entry was", "entries were"))));
     }
     Ok(())
+}
+
+async fn import_one(
+    client: &Client,
+    file: &Path,
+    args: &ImportArgs,
+    options: &ImportOptions,
+    clock: &dyn Clock,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    let input = input_of(file, args, clock)?;
+    let name = input.name();
+    let mut progress = Progress::new(&name);
+    let options = options.clone();
+    let opening = tokio::task::spawn_blocking(move || {
+        let opened = ImportSource::open(input, &options, &mut |hashed| progress.hashed(&hashed));
+        (opened, progress)
+    });
+    let (opened, progress) = opening.await.map_err(|error| Failure::failed(format!("read {name}: {error}")))?;
+    let source = opened.map_err(|error| Failure::failed(error.to_string()))?;
+    let (read, failure) = send_source(client, source, args.in_flight as usize, progress, &mut outcome.sent).await;
+    outcome.read.push((name, read));
+    failure.map_or(Ok(()), Err)
+}
+
+fn interrupted(args: &ImportArgs) -> Failure {
+    let is_nameless_stream = args.source_id.is_none() && args.files.iter().any(|file| file == Path::new("-"));
+    let help = if is_nameless_stream {
+        "what was acknowledged is there; standard input has no identity without --source-id, so repeating the import adds it again"
+    } else {
+        "what was acknowledged is there; repeat the same import to go on: nothing is added twice"
+    };
+    Failure::failed(format!("the import was interrupted\n  help: {help}"))
 }
 
 fn input_of(file: &Path, args: &ImportArgs, clock: &dyn Clock) -> Result<Input, Failure> {
@@ -100,13 +133,17 @@ async fn wait_until_visible(client: &Client, sent: &Sent) -> Result<(), Failure>
     let (Some(token), false) = (&sent.token, sent.namespaces.is_empty()) else {
         return Ok(());
     };
-    let spec = QuerySpec { namespaces: sent.namespaces.iter().cloned().collect(), min_commit: token.clone(), ..QuerySpec::default() };
-    match client.search().count(CountRequest { spec: Some(spec) }).await {
-        // Who may write need not be allowed to read: the acknowledgement then has to do.
-        Err(status) if status.code() == Code::PermissionDenied => Ok(()),
-        Err(status) => Err(Failure::failed(format!("check that the import is visible: {}", Failure::from_status(&status).message))),
-        Ok(_) => Ok(()),
+    let namespaces: Vec<_> = sent.namespaces.iter().cloned().collect();
+    for group in namespaces.chunks(NAMESPACES_ASKED) {
+        let spec = QuerySpec { namespaces: group.to_vec(), min_commit: token.clone(), ..QuerySpec::default() };
+        match client.search().count(CountRequest { spec: Some(spec) }).await {
+            // Who may write need not be allowed to read: the acknowledgement then has to do.
+            Err(status) if status.code() == Code::PermissionDenied => {}
+            Err(status) => return Err(Failure::failed(format!("check that the import is visible: {}", Failure::from_status(&status).message))),
+            Ok(_) => {}
+        }
     }
+    Ok(())
 }
 
 impl Outcome {
@@ -123,55 +160,4 @@ impl Outcome {
         }
         reasons
     }
-}
-
-fn report(args: &ImportArgs, screen: &mut Screen, outcome: &Outcome, elapsed: Duration) -> Result<(), Failure> {
-    let (sent, reasons) = (&outcome.sent, outcome.reasons());
-    let body_bytes: u64 = outcome.read.iter().map(|(_, summary)| summary.body_bytes).sum();
-    if args.json {
-        return screen.json(&json!({
-            "accepted": sent.accepted, "duplicates": sent.duplicates, "refused": outcome.refused(), "refused_by_reason": reasons,
-            "body_bytes": body_bytes, "elapsed_s": elapsed.as_secs_f64(), "commit_token": sent.token,
-            "namespaces": sent.namespaces.iter().collect::<BTreeSet<_>>(),
-        }));
-    }
-    let seconds = elapsed.as_secs_f64().max(1e-9);
-    screen.line(&format!(
-        "imported {} ({:.1} MB of bodies) in {seconds:.1} s: {}/s, {:.1} MB/s",
-        counted(sent.accepted, "entry", "entries"),
-        body_bytes as f64 / 1e6,
-        grouped((sent.accepted as f64 / seconds) as u64),
-        body_bytes as f64 / 1e6 / seconds,
-    ))?;
-    if sent.duplicates > 0 {
-        screen
-            .line(&format!("{} there before, from an earlier import of the same content", counted(sent.duplicates, "entry was", "entries were")))?;
-    }
-    for (name, summary) in &outcome.read {
-        if summary.timestamps_missing + summary.timestamps_unreadable > 0 {
-            screen.line(&format!(
-                "{name}: {} no timestamp that could be read: the time of arrival stands in for it",
-                counted(summary.timestamps_missing + summary.timestamps_unreadable, "entry had", "entries had")
-            ))?;
-        }
-    }
-    if outcome.refused() > 0 {
-        screen.line(&format!("refused {}:", counted(outcome.refused(), "entry", "entries")))?;
-        for (reason, count) in &reasons {
-            screen.line(&format!("  {:>12}  {reason}", grouped(*count)))?;
-        }
-        for (name, summary) in &outcome.read {
-            for sample in summary.refused.samples().iter().take(SAMPLES_SHOWN) {
-                let detail = if sample.detail.is_empty() { String::new() } else { format!(" ({})", sample.detail) };
-                screen.line(&format!("  {name}: line {}, byte {}: {}{detail}", sample.line, sample.offset, sample.reason.as_str()))?;
-            }
-        }
-        for (_, example) in sent.refused.values() {
-            screen.line(&format!("  {example}"))?;
-        }
-    }
-    if let Some(token) = &sent.token {
-        screen.line(&format!("commit token {token}  (give it to a query as --min-commit)"))?;
-    }
-    Ok(())
 }

@@ -15,6 +15,9 @@ use tonic::{Code, Status};
 /// Batches that are read ahead of the network.
 const READ_AHEAD: usize = 4;
 
+/// How long the reader has to notice that nobody wants more of its source.
+const READER_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The pause before a request is sent again.
 const RETRY_PAUSE: Duration = Duration::from_millis(300);
 
@@ -29,23 +32,17 @@ pub(crate) struct Sent {
     pub duplicates: u64,
     /// By reason: how many, and what the server said of the first.
     pub refused: BTreeMap<String, (u64, String)>,
+    /// Those that took entries.
     pub namespaces: BTreeSet<String>,
+    /// Bytes of the accepted entries' bodies.
+    pub body_bytes: u64,
+    /// Accepted entries that have an observed time for want of their own.
+    pub timestamps_observed: u64,
     /// The newest commit token.
     pub token: Option<String>,
 }
 
 impl Sent {
-    /// Adds what another source came to.
-    pub(crate) fn add(&mut self, other: Self) {
-        self.accepted += other.accepted;
-        self.duplicates += other.duplicates;
-        for (reason, (count, example)) in other.refused {
-            self.refused.entry(reason).or_insert((0, example)).0 += count;
-        }
-        self.namespaces.extend(other.namespaces);
-        self.token = newest(self.token.take(), other.token);
-    }
-
     /// Entries that the server did not take.
     pub(crate) fn refused_by_server(&self) -> u64 {
         self.refused.values().map(|(count, _)| count).sum()
@@ -54,6 +51,11 @@ impl Sent {
     fn take(&mut self, response: WriteResponse) -> u64 {
         self.accepted += response.accepted;
         self.duplicates += response.duplicates;
+        for part in response.accepted_parts {
+            self.body_bytes += part.body_bytes;
+            self.timestamps_observed += part.timestamps_observed;
+            self.namespaces.insert(part.namespace);
+        }
         let told = response.refusals.len() as u64;
         for refusal in response.refusals {
             self.refused.entry(refusal.reason).or_insert((0, refusal.message)).0 += 1;
@@ -75,13 +77,50 @@ fn newest(left: Option<String>, right: Option<String>) -> Option<String> {
     }
 }
 
-/// Sends all of a source. Returns when every batch is acknowledged.
-pub(crate) async fn send_source(client: &Client, source: ImportSource, in_flight: usize, mut progress: Progress) -> Result<(Sent, Summary), Failure> {
+/// Sends all of a source. Returns when every batch is acknowledged, or one can't be delivered, or the source breaks: what was read, and the failure.
+/// `sent` holds at any time what was acknowledged.
+pub(crate) async fn send_source(
+    client: &Client,
+    source: ImportSource,
+    in_flight: usize,
+    progress: Progress,
+    sent: &mut Sent,
+) -> (Summary, Option<Failure>) {
     let producer = source.producer().to_owned();
-    progress.begin(source.raw_bytes_total());
-    let (batches, mut inbox) = mpsc::channel::<Batch>(READ_AHEAD);
+    let total = source.raw_bytes_total();
+    let (batches, inbox) = mpsc::channel::<Batch>(READ_AHEAD);
     let reader = tokio::task::spawn_blocking(move || read_all(source, &batches));
-    let mut sent = Sent::default();
+    let delivered = send_batches(client, producer, inbox, in_flight, (progress, total), sent).await;
+    // When a delivery failed, the reader may wait for a stream that never goes on.
+    let patience = if delivered.is_ok() { Duration::MAX } else { READER_PATIENCE };
+    let (read, broken) = match tokio::time::timeout(patience, reader).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => return (Summary::default(), Some(Failure::failed(format!("read the source: {error}")))),
+        Err(_) => (Summary::default(), None),
+    };
+    let failure = delivered.err().or_else(|| broken.map(|error| read_failure(&error, &read)));
+    (read, failure)
+}
+
+fn read_failure(error: &ImportError, read: &Summary) -> Failure {
+    let before = crate::output::counted(read.entries, "entry", "entries");
+    // A source is known by its content: the same bytes are the same source, mended ones are another.
+    let help = match error {
+        ImportError::Read { .. } => "repeat the import when it can be read: nothing is added twice",
+        _ => "a mended file is another source to the server: importing it adds those again",
+    };
+    Failure::failed(format!("{error}\n  help: the {before} before it are imported; {help}"))
+}
+
+async fn send_batches(
+    client: &Client,
+    producer: String,
+    mut inbox: mpsc::Receiver<Batch>,
+    in_flight: usize,
+    (mut progress, raw_bytes_total): (Progress, Option<u64>),
+    sent: &mut Sent,
+) -> Result<(), Failure> {
+    progress.begin(raw_bytes_total);
     let mut requests = Requests::default();
     let mut next = inbox.recv().await;
     while let Some(batch) = next {
@@ -92,35 +131,19 @@ pub(crate) async fn send_source(client: &Client, source: ImportSource, in_flight
             continue;
         }
         while requests.is_full_for(batch.sequence, in_flight) {
-            requests.collect(&mut sent, &mut progress).await?;
-        }
-        for entry in &batch.entries {
-            if !sent.namespaces.contains(&entry.namespace) {
-                sent.namespaces.insert(entry.namespace.clone());
-            }
+            requests.collect(sent, &mut progress).await?;
         }
         let entries = batch.entries.into_iter().map(wire_entry).collect();
-        let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries, flush: next.is_none() };
+        let request = WriteRequest { producer: producer.clone(), sequence: batch.sequence, entries, flush: next.is_none(), in_order: true };
         let client = client.clone();
         requests.unanswered.insert(batch.sequence);
         requests.running.spawn(async move { (batch.sequence, deliver(&client, request).await) });
     }
     while !requests.running.is_empty() {
-        requests.collect(&mut sent, &mut progress).await?;
+        requests.collect(sent, &mut progress).await?;
     }
     progress.end();
-    let summary = reader.await.map_err(|error| Failure::failed(format!("read the source: {error}")))?;
-    let summary = summary.map_err(|failed| {
-        let (error, summary) = *failed;
-        let before = crate::output::counted(summary.entries, "entry", "entries");
-        // A source is known by its content: the same bytes are the same source, mended ones are another.
-        let help = match error {
-            ImportError::Read { .. } => "repeat the import when it can be read: nothing is added twice",
-            _ => "a mended file is another source to the server: importing it adds those again",
-        };
-        Failure::failed(format!("{error}\n  help: the {before} before it are imported; {help}"))
-    })?;
-    Ok((sent, summary))
+    Ok(())
 }
 
 /// Requests on their way.
@@ -150,19 +173,20 @@ impl Requests {
     }
 }
 
-fn read_all(mut source: ImportSource, batches: &mpsc::Sender<Batch>) -> Result<Summary, Box<(ImportError, Summary)>> {
-    loop {
+fn read_all(mut source: ImportSource, batches: &mpsc::Sender<Batch>) -> (Summary, Option<ImportError>) {
+    let broken = loop {
         match source.next_batch() {
             // A receiver that is gone has failed, and says so itself.
             Ok(Some(batch)) => {
                 if batches.blocking_send(batch).is_err() {
-                    return Ok(source.summary().clone());
+                    break None;
                 }
             }
-            Ok(None) => return Ok(source.summary().clone()),
-            Err(error) => return Err(Box::new((error, source.summary().clone()))),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
         }
-    }
+    };
+    (source.summary().clone(), broken)
 }
 
 /// Sends one request until it is answered. The key makes a repeat harmless.

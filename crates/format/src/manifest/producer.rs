@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Sequences that a producer may have un-acknowledged at once: those further behind the newest count as duplicates.
+/// Sequences that a producer may have un-acknowledged at once: of those further behind the newest it is not known whether they came, and they change
+/// nothing.
 pub const SEQUENCE_WINDOW: u64 = 64;
 
 /// Who numbers its client batches, within a namespace.

@@ -110,6 +110,8 @@ pub enum Problem {
     #[error("a comparison needs a number, not {word:?}")]
     NotANumber { word: String },
     #[error("the range ends before it starts")]
+    SwappedRange,
+    #[error("nothing lies in the range")]
     EmptyRange,
     #[error("the range is not complete")]
     BrokenRange,

@@ -45,7 +45,8 @@ impl ParseError {
             Problem::NotANumber { .. } => {
                 "write a number such as 250 or 0.5, without a unit; put the whole in double quotes to search the text for it".to_owned()
             }
-            Problem::EmptyRange => "swap the two ends".to_owned(),
+            Problem::SwappedRange => "swap the two ends".to_owned(),
+            Problem::EmptyRange => "its ends are the same and at least one is left out: { and } leave an end out, [ and ] include it".to_owned(),
             Problem::BrokenRange => "write [1 TO 5], {1 TO 5} to leave out the ends, and * for no bound".to_owned(),
             Problem::RangeOverText { field } => format!("write {field}:value or {field}:val*"),
             Problem::BadTime(_) => "write 2026-01-02T03:04:05Z, 2026-01-02, Unix time, now, 15m or \"15m ago\"".to_owned(),

@@ -157,12 +157,15 @@ fn attribute(clause: &Clause) -> Result<Predicate, Failure> {
         }
         (Value::Range(range), _) => (number_edge(&range.lower)?, number_edge(&range.upper)?),
     };
-    let is_empty = match (&lower, &upper) {
-        (Bound::Included(lower), Bound::Included(upper)) => lower.compare(*upper) == Ordering::Greater,
-        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => lower.compare(*upper) != Ordering::Less,
-        _ => false,
+    let order = match (&lower, &upper) {
+        (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper) | Bound::Excluded(upper)) => lower.compare(*upper),
+        _ => Ordering::Less,
     };
-    if is_empty { Err((Problem::EmptyRange, clause.span)) } else { Ok(Predicate::Range(lower, upper)) }
+    match (order, &lower, &upper) {
+        (Ordering::Greater, ..) => Err((Problem::SwappedRange, clause.span)),
+        (Ordering::Equal, Bound::Excluded(_), _) | (Ordering::Equal, _, Bound::Excluded(_)) => Err((Problem::EmptyRange, clause.span)),
+        _ => Ok(Predicate::Range(lower, upper)),
+    }
 }
 
 /// The word as it was written, for values that are no prefixes.
@@ -181,7 +184,7 @@ fn number_edge(edge: &Edge) -> Result<Bound<Number>, Failure> {
     }
 }
 
-/// Entries without a severity match no comparison, only `severity:unspecified` and numbers that include 0.
+/// Entries without a severity match no comparison and no range, only `severity:unspecified` and `severity:0`.
 fn severity(clause: &Clause) -> Result<Expr, Failure> {
     let least = Severity::TRACE.number();
     let (first, last) = match (&clause.value, clause.comparison) {
@@ -193,7 +196,7 @@ fn severity(clause: &Clause) -> Result<Expr, Failure> {
                 Comparison::Match => (first, last),
                 Comparison::AtLeast => (first, Severity::MAX),
                 Comparison::Above => (last + 1, Severity::MAX),
-                Comparison::AtMost => (least.min(first), last),
+                Comparison::AtMost => (least, last),
                 // Below 0 and below 1 there is nothing.
                 Comparison::Below => (least, first.saturating_sub(1)),
             }
@@ -216,6 +219,8 @@ fn severity(clause: &Clause) -> Result<Expr, Failure> {
             (first, last)
         }
     };
+    let is_exact = matches!((&clause.value, clause.comparison), (Value::Word(_), Comparison::Match));
+    let first = if is_exact { first } else { first.max(least) };
     if first > last {
         return Err((Problem::NoSeverity, clause.span));
     }

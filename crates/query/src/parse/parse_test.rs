@@ -188,7 +188,11 @@ fn numbers_are_compared() {
     assert_error("x:[1 TO b]", "a comparison needs a number, not \"b\"", "b");
     assert_error("x:>*", "a comparison needs a number, not \"*\"", "*");
     assert_error("x:[5 TO 1]", "the range ends before it starts", "[5 TO 1]");
-    assert_error("x:{5 TO 5]", "the range ends before it starts", "{5 TO 5]");
+    for (text, range) in [("x:{5 TO 5]", "{5 TO 5]"), ("x:[5 TO 5}", "[5 TO 5}"), ("x:{250 TO 250}", "{250 TO 250}")] {
+        assert_error(text, "nothing lies in the range", range);
+        assert!(!error(text).help().contains("swap"), "{text}");
+    }
+    assert_error("timestamp:{2026-01-01 TO 2026-01-01}", "nothing lies in the range", "{2026-01-01 TO 2026-01-01}");
     assert_error("x:[1, 5]", "the range is not complete", "[1, 5");
     assert_error("x:[1 TO", "the range is not complete", "[1 TO");
     assert_error("pod:[a TO b]", "pod is text, and text has no ranges", "[a TO b]");
@@ -236,6 +240,11 @@ fn severities_have_names_numbers_and_an_order() {
     assert_eq!(expr("severity:[info TO error]"), between(9, 20));
     assert_eq!(expr("severity:{info TO error}"), between(13, 16));
     assert_eq!(expr("severity:(warn OR error)"), Expr::Or(vec![between(13, 16), between(17, 20)]));
+    for text in ["severity>=0", "severity:[0 TO 24]", "severity:[* TO 24]", "severity>=unspecified", "severity>0"] {
+        assert_eq!(expr(text), between(1, 24), "{text}: no comparison finds entries without a severity");
+    }
+    assert_eq!(expr("severity:0"), between(0, 0));
+    assert_error("severity<=0", "no severity lies there", "0");
     assert_error("severity:eror", "unknown severity \"eror\"", "eror");
     assert_eq!(error("severity:eror").help(), "did you mean error?");
     assert!(error("severity:loud").help().contains("trace, debug"));

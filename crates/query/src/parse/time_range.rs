@@ -26,8 +26,14 @@ pub(super) fn time(clause: &Clause, now_ns: i64) -> Result<Expr, Failure> {
             }
         }
         (Value::Range(range), _) => {
-            let lower = edge(&range.lower, now_ns)?.map_or(i64::MIN, |span| if range.lower.is_included { span.start_ns } else { span.end_ns });
-            let upper = edge(&range.upper, now_ns)?.map_or(i64::MAX, |span| if range.upper.is_included { span.end_ns } else { span.start_ns });
+            let (lower, upper) = (edge(&range.lower, now_ns)?, edge(&range.upper, now_ns)?);
+            if let (Some(lower), Some(upper)) = (&lower, &upper)
+                && lower.start_ns > upper.start_ns
+            {
+                return Err((Problem::SwappedRange, clause.span));
+            }
+            let lower = lower.map_or(i64::MIN, |span| if range.lower.is_included { span.start_ns } else { span.end_ns });
+            let upper = upper.map_or(i64::MAX, |span| if range.upper.is_included { span.end_ns } else { span.start_ns });
             TimeRange { start_ns: lower, end_ns: upper }
         }
     };

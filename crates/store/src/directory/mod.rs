@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use places::Places;
-use siltstone_disk::{Disk, DiskFile};
+use siltstone_disk::{Disk, DiskFile, is_out_of_descriptors};
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -145,8 +145,15 @@ impl Inner {
         self.disk.sync_dir(directory).map_err(|error| self.stop(&error))
     }
 
-    /// Takes no more writes: names in a directory may be lost, and which ones is unknown.
+    /// Takes no more writes: names in a directory may be lost, and which ones is unknown. A directory that could not even be opened was not synced:
+    /// that put failed, and a repeated one syncs it.
     fn stop(&self, error: &io::Error) -> Fault {
+        if was_not_opened(error) {
+            return match self.fault(error) {
+                Fault::NotFound => Fault::Unreachable { place: self.places.name(), detail: "a directory of it went away".to_owned() },
+                fault => fault,
+            };
+        }
         let detail = self.stopped.lock().get_or_insert_with(|| error.to_string()).clone();
         Fault::Stopped { place: self.places.name(), detail }
     }
@@ -188,6 +195,13 @@ impl Inner {
             },
         }
     }
+}
+
+/// Whether a directory's sync failed before it began: none of these comes from the sync itself (`fsync(2)`), all of them from opening what is to be
+/// synced.
+fn was_not_opened(error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::PermissionDenied];
+    is_out_of_descriptors(error) || kinds.contains(&error.kind())
 }
 
 #[async_trait]

@@ -1,5 +1,6 @@
 //! OTLP over HTTP: `POST /v1/logs`, protobuf or JSON, perhaps gzip. Answers come in the encoding of the request; failures are a `google.rpc.Status`.
 
+use super::json;
 use super::map::{OtlpMapping, arrivals};
 use super::response_of;
 use crate::ingest::Ingest;
@@ -7,7 +8,7 @@ use crate::serve::auth::{Authenticator, Credentials, NARROW_HEADER};
 use crate::serve::caller::bearer_of;
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -16,9 +17,13 @@ use prost::Message;
 use siltstone_core::ErrorKind;
 use std::io::Read;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of a request, before and after it is unpacked.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
+
+/// A body that has not come by then is given up.
+const BODY_WAIT: Duration = Duration::from_secs(60);
 
 /// Seconds after which a client that must wait should try again.
 const RETRY_AFTER_S: &str = "1";
@@ -33,11 +38,15 @@ pub(in crate::serve) struct HttpState {
 
 /// The routes that take logs, and what probes ask.
 pub(in crate::serve) fn routes(state: HttpState) -> Router {
-    Router::new()
-        .route("/v1/logs", post(export))
-        .route("/ready", get(|| async { "ready\n" }))
-        .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
-        .with_state(state)
+    Router::new().route("/v1/logs", post(export)).route("/ready", get(ready)).layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX)).with_state(state)
+}
+
+/// Whether this node takes entries now.
+async fn ready(State(state): State<HttpState>) -> Response {
+    match state.ingest.storage().trouble() {
+        None => "ready\n".into_response(),
+        Some(trouble) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}\n", trouble.cause)).into_response(),
+    }
 }
 
 /// `google.rpc.Status`, of which OTLP uses two fields. Source: googleapis `google/rpc/status.proto`.
@@ -61,26 +70,27 @@ struct Failure {
     message: String,
 }
 
-async fn export(State(state): State<HttpState>, headers: HeaderMap, body: Bytes) -> Response {
-    let encoding = match encoding_of(&headers) {
+async fn export(State(state): State<HttpState>, request: Request) -> Response {
+    let encoding = match encoding_of(request.headers()) {
         Ok(encoding) => encoding,
         Err(failure) => return failure.response(Encoding::Json),
     };
-    match take(&state, &headers, encoding, body).await {
+    match take(&state, encoding, request).await {
         Ok(response) => response,
         Err(failure) => failure.response(encoding),
     }
 }
 
-async fn take(state: &HttpState, headers: &HeaderMap, encoding: Encoding, body: Bytes) -> Result<Response, Failure> {
+async fn take(state: &HttpState, encoding: Encoding, request: Request) -> Result<Response, Failure> {
+    let headers = request.headers().clone();
     let credentials =
-        Credentials { bearer: text(headers, "authorization").and_then(bearer_of), narrow: text(headers, NARROW_HEADER).map(str::to_owned) };
+        Credentials { bearer: text(&headers, "authorization").and_then(bearer_of), narrow: text(&headers, NARROW_HEADER).map(str::to_owned) };
     let scope = state.authenticator.authenticate(&credentials).map_err(|error| Failure {
         status: StatusCode::UNAUTHORIZED,
         code: tonic::Code::Unauthenticated,
         message: error.to_string(),
     })?;
-    let body = unpacked(headers, body)?;
+    let body = unpacked(&headers, read(request).await?)?;
     let request = decoded(encoding, &body)?;
     let arrivals = arrivals(request.resource_logs, state.mapping);
     let receipt = state.ingest.write(&scope, None, arrivals).await.map_err(|error| Failure::of_kind(error.kind(), error.to_string()))?;
@@ -89,6 +99,19 @@ async fn take(state: &HttpState, headers: &HeaderMap, encoding: Encoding, body: 
         Encoding::Protobuf => (StatusCode::OK, [(header::CONTENT_TYPE, "application/x-protobuf")], answer.encode_to_vec()).into_response(),
         Encoding::Json => axum::Json(answer).into_response(),
     })
+}
+
+/// The whole body, from whoever was allowed to send one.
+async fn read(request: Request) -> Result<Bytes, Failure> {
+    match tokio::time::timeout(BODY_WAIT, Bytes::from_request(request, &())).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(rejection)) => Err(Failure { status: rejection.status(), code: tonic::Code::InvalidArgument, message: rejection.body_text() }),
+        Err(_) => Err(Failure {
+            status: StatusCode::REQUEST_TIMEOUT,
+            code: tonic::Code::DeadlineExceeded,
+            message: format!("read the body: it has not come within {} s; send smaller requests", BODY_WAIT.as_secs()),
+        }),
+    }
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -137,9 +160,7 @@ fn decoded(encoding: Encoding, body: &[u8]) -> Result<ExportLogsServiceRequest, 
     match encoding {
         Encoding::Protobuf => ExportLogsServiceRequest::decode(body)
             .map_err(|error| Failure::bad_request(format!("decode ExportLogsServiceRequest from protobuf: {error}"))),
-        Encoding::Json => {
-            serde_json::from_slice(body).map_err(|error| Failure::bad_request(format!("decode ExportLogsServiceRequest from JSON: {error}")))
-        }
+        Encoding::Json => json::request_of(body).map_err(|error| Failure::bad_request(format!("decode ExportLogsServiceRequest from JSON: {error}"))),
     }
 }
 

@@ -1,10 +1,11 @@
 //! From OTLP's log records to arrivals.
 //!
 //! Source: OpenTelemetry protocol 1.x (`opentelemetry/proto/logs/v1/logs.proto`), its log data model, and its semantic conventions for
-//! Kubernetes resources (`k8s.*`). What is deliberately not here: transport, admission.
+//! Kubernetes resources (`k8s.*`). What is deliberately not here: transport, admission, and a bound on nesting: the decoders have one (100 messages
+//! in protobuf, 128 levels in JSON) and refuse the request that passes it, so that nothing is cut.
 
 use crate::ingest::{Arrival, Reason};
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value as Any};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value as Any};
 use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs};
 use siltstone_core::{Entry, Severity, Value};
 
@@ -24,21 +25,26 @@ const CONTAINER: &str = "k8s.container.name";
 const WORKLOADS: [&str; 7] =
     ["k8s.deployment.name", "k8s.statefulset.name", "k8s.daemonset.name", "k8s.cronjob.name", "k8s.job.name", "k8s.replicaset.name", "service.name"];
 
-/// How deep a structured body or attribute may nest: deeper parts are written as an ellipsis.
-const NESTING_MAX: usize = 32;
-
 /// Every record of a request, in order.
 pub(crate) fn arrivals(resources: Vec<ResourceLogs>, mapping: OtlpMapping) -> impl Iterator<Item = Result<Arrival, Reason>> {
     resources.into_iter().flat_map(move |resource| {
         let tags = ResourceTags::of(resource.resource.map(|resource| resource.attributes).unwrap_or_default(), mapping);
         resource.scope_logs.into_iter().flat_map(move |scope| {
             let mut tags = tags.clone();
-            if let Some(name) = scope.scope.map(|scope| scope.name).filter(|name| !name.is_empty()) {
-                tags.attributes.push(("otel.scope.name".to_owned(), Value::Str(name)));
-            }
+            tags.attributes.extend(scope.scope.map(scope_attributes).unwrap_or_default());
             scope.log_records.into_iter().map(move |record| arrival(record, &tags)).collect::<Vec<_>>()
         })
     })
+}
+
+/// What emitted the records: the names that OpenTelemetry gives to a scope's parts where there is no place for scopes, and its own attributes below
+/// the same prefix. Source: OpenTelemetry specification, "Mapping to non-OTLP formats", "InstrumentationScope".
+fn scope_attributes(scope: InstrumentationScope) -> Vec<(String, Value)> {
+    let named = [("otel.scope.name", scope.name), ("otel.scope.version", scope.version)];
+    let mut attributes: Vec<_> =
+        named.into_iter().filter(|(_, text)| !text.is_empty()).map(|(name, text)| (name.to_owned(), Value::Str(text))).collect();
+    attributes.extend(scope.attributes.into_iter().filter_map(|attribute| Some((format!("otel.scope.{}", attribute.key), typed(attribute.value?)?))));
+    attributes
 }
 
 /// What all records of a resource have in common.
@@ -102,6 +108,12 @@ fn arrival(record: LogRecord, tags: &ResourceTags) -> Result<Arrival, Reason> {
         Ok(number) if number != 0 => Severity::from_number(number),
         _ => Severity::from_name(&record.severity_text),
     };
+    if says_more(&record.severity_text, severity) {
+        attributes.push(("severity_text".to_owned(), Value::Str(record.severity_text)));
+    }
+    if record.flags != 0 {
+        attributes.push(("otel.flags".to_owned(), Value::Int(i64::from(record.flags))));
+    }
     let entry = Entry {
         namespace: tags.namespace.clone(),
         deployment: tags.deployment.clone(),
@@ -114,6 +126,24 @@ fn arrival(record: LogRecord, tags: &ResourceTags) -> Result<Arrival, Reason> {
         vectors: Vec::new(),
     };
     Ok(Arrival { entry, observed_ns: time(record.observed_time_unix_nano)? })
+}
+
+/// Whether the source's own word for a severity tells more than the number: `NOTICE` does, `Warning` for a warning does not, nor does `INFO2` for 10.
+fn says_more(text: &str, severity: Severity) -> bool {
+    let word = text.trim().to_ascii_lowercase();
+    let name = severity.name();
+    let is_usual = match word.as_str() {
+        "" => true,
+        "warning" => name == "warn",
+        "err" => name == "error",
+        "information" | "informational" => name == "info",
+        word => match word.strip_prefix(name) {
+            Some("") => true,
+            Some(digit) => digit.parse::<u8>().is_ok_and(|digit| digit == (severity.number().wrapping_sub(1)) % 4 + 1),
+            None => false,
+        },
+    };
+    !is_usual
 }
 
 /// OTLP says 0 for "unknown".
@@ -146,19 +176,17 @@ fn typed(value: AnyValue) -> Option<Value> {
 }
 
 fn json_text(value: &Any) -> String {
-    json(value, 0).to_string()
+    json(value).to_string()
 }
 
-fn json(value: &Any, depth: usize) -> serde_json::Value {
-    if depth >= NESTING_MAX {
-        return "…".into();
-    }
-    let inner =
-        |value: Option<&AnyValue>| value.and_then(|value| value.value.as_ref()).map_or(serde_json::Value::Null, |value| json(value, depth + 1));
+fn json(value: &Any) -> serde_json::Value {
+    let inner = |value: Option<&AnyValue>| value.and_then(|value| value.value.as_ref()).map_or(serde_json::Value::Null, json);
     match value {
         Any::StringValue(text) => text.as_str().into(),
         Any::BoolValue(truth) => (*truth).into(),
         Any::IntValue(number) => (*number).into(),
+        // JSON has no NaN and no infinities: they become text rather than null.
+        Any::DoubleValue(number) if !number.is_finite() => number.to_string().into(),
         Any::DoubleValue(number) => (*number).into(),
         Any::BytesValue(bytes) => hex(bytes).into(),
         Any::ArrayValue(list) => list.values.iter().map(|value| inner(Some(value))).collect(),

@@ -82,3 +82,54 @@ fn a_time_that_does_not_fit_refuses_its_record_alone() {
     assert_eq!(all[0], Err(Reason::TimestampOutOfRange(u64::MAX)));
     assert!(all[1].is_ok());
 }
+
+#[test]
+fn a_severitys_own_word_is_kept_where_it_says_more_than_the_number() {
+    let kept = |number: i32, text: &str| {
+        let record = LogRecord { severity_number: number, severity_text: text.to_owned(), ..LogRecord::default() };
+        let entry = one(Vec::new(), record, OtlpMapping::default()).expect("an entry").entry;
+        entry.attributes.into_iter().find(|(name, _)| name == "severity_text").map(|(_, value)| value.to_string())
+    };
+    for (number, text) in [(9, "INFO"), (0, "warning"), (13, "Warning"), (10, "INFO2"), (9, "Information"), (17, "ERR"), (17, ""), (0, "UNSPECIFIED")]
+    {
+        assert_eq!(kept(number, text), None, "{number} {text}");
+    }
+    for (number, text) in [(10, "NOTICE"), (0, "loud"), (17, "WARN"), (21, "emergency"), (9, "INFO3"), (0, "Crit")] {
+        assert_eq!(kept(number, text).as_deref(), Some(text), "{number} {text}");
+    }
+}
+
+#[test]
+fn scopes_and_flags_are_kept() {
+    let mut request = request(Vec::new(), vec![LogRecord { flags: 1, ..LogRecord::default() }, LogRecord::default()]);
+    request[0].scope_logs[0].scope = Some(InstrumentationScope {
+        name: "lib".to_owned(),
+        version: "1.2".to_owned(),
+        attributes: vec![pair("team", text("pay"))],
+        ..Default::default()
+    });
+    let all: Vec<_> = arrivals(request, OtlpMapping::default()).map(|arrival| arrival.expect("an entry").entry).collect();
+    for (name, value) in [("otel.scope.name", "lib"), ("otel.scope.version", "1.2"), ("otel.scope.team", "pay")] {
+        assert!(all.iter().all(|entry| entry.attributes.contains(&(name.to_owned(), Value::Str(value.to_owned())))), "{name}");
+    }
+    assert!(all[0].attributes.contains(&("otel.flags".to_owned(), Value::Int(1))));
+    assert!(!all[1].attributes.iter().any(|(name, _)| name == "otel.flags"));
+}
+
+#[test]
+fn a_deeply_nested_body_keeps_its_innermost_part() {
+    let mut value = text("the cause");
+    for _ in 0..60 {
+        value = AnyValue { value: Some(Any::ArrayValue(ArrayValue { values: vec![value] })) };
+    }
+    let entry = one(Vec::new(), LogRecord { body: Some(value), ..LogRecord::default() }, OtlpMapping::default()).expect("an entry").entry;
+    assert_eq!(entry.body, format!("{}\"the cause\"{}", "[".repeat(60), "]".repeat(60)).into_bytes());
+}
+
+#[test]
+fn a_number_that_json_cannot_write_becomes_text() {
+    let double = |number| AnyValue { value: Some(Any::DoubleValue(number)) };
+    let list = AnyValue { value: Some(Any::ArrayValue(ArrayValue { values: vec![double(f64::NAN), double(1.5)] })) };
+    let entry = one(Vec::new(), LogRecord { body: Some(list), ..LogRecord::default() }, OtlpMapping::default()).expect("an entry").entry;
+    assert_eq!(entry.body, br#"["NaN",1.5]"#);
+}

@@ -4,6 +4,7 @@
 
 mod grpc;
 mod http;
+mod json;
 mod map;
 
 pub(super) use grpc::OtlpService;

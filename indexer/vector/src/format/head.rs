@@ -5,8 +5,8 @@ use super::{MAGIC, VERSION};
 use crate::error::VectorError;
 use crate::full::Precision;
 use crate::graph::{DEGREE_MAX, LEVELS_MAX};
-use crate::set::ROWS_MAX;
 use crate::space::{Metric, VectorSpace};
+use crate::vectors::ROWS_MAX;
 use siltstone_core::NamespaceId;
 
 /// What an index has beside its vectors.

@@ -6,10 +6,10 @@ use super::layout::code_row_bytes;
 use super::{CODE_BLOCK_BYTES, FULL_BLOCK_BYTES, GRAPH_BLOCK_ROWS, rows_for};
 use crate::full;
 use crate::graph::Graph;
-use crate::set::VectorSet;
+use crate::vectors::Vectors;
 
 /// The stored bytes of a set and, if there is one, its graph.
-pub(crate) fn write(set: &VectorSet, graph: Option<&Graph>) -> Vec<u8> {
+pub(crate) fn write(set: &Vectors, graph: Option<&Graph>) -> Vec<u8> {
     let rows = set.len() as u32;
     let dimension = set.space().dimension();
     let code_block_rows = rows_for(CODE_BLOCK_BYTES, code_row_bytes(dimension));

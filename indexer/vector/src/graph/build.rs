@@ -25,8 +25,8 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// The least that reaches a recall@10 of 0.98 on real lines with [`crate::plan::effort`]: logs come in clusters of hundreds of lines that are nearly
-    /// alike, and with fewer candidates or neighbours a cluster's links all stay inside of it.
+    /// The least that reaches a recall@10 of 0.98 on real lines with [`crate::plan::effort`]: logs come in clusters of hundreds of lines that are
+    /// nearly alike, and with fewer candidates or neighbours a cluster's links all stay inside of it.
     fn default() -> Self {
         Self { degree: 32, effort: 400, spread: 1.4, threads: 1 }
     }

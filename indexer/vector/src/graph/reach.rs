@@ -56,12 +56,12 @@ fn spread(graph: &Graph, reached: &mut [bool], open: &mut Vec<u32>) {
 mod tests {
     use super::*;
     use crate::graph::{BuildOptions, build};
-    use crate::{VectorSet, VectorSpace, kernels};
+    use crate::{VectorSpace, Vectors, kernels};
     use siltstone_core::NamespaceId;
 
     /// Groups of equal vectors, in which every row shadows the others.
-    fn groups() -> VectorSet {
-        let mut set = VectorSet::new(VectorSpace::new(NamespaceId(1), "m", 16, Metric::Cosine).unwrap());
+    fn groups() -> Vectors {
+        let mut set = Vectors::new(VectorSpace::new(NamespaceId(1), "m", 16, Metric::Cosine).unwrap());
         for row in 0..3_000_u32 {
             let group = row % 7;
             let vector: Vec<f32> = (0..16_u32).map(|element| ((element * 31 + group * 17) % 13) as f32 - 5.5).collect();

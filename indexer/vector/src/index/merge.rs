@@ -6,7 +6,7 @@ use super::VectorIndex;
 use crate::error::VectorError;
 use crate::filter::{Filter, Selection};
 use crate::format::ByteRange;
-use crate::set::VectorSet;
+use crate::vectors::Vectors;
 use bytes::Bytes;
 
 /// An index that goes into a merge.
@@ -18,12 +18,12 @@ pub struct MergeInput<'a> {
     pub rows: Filter<'a>,
 }
 
-/// The vectors of all inputs, in their order, each input's rows ascending. `fetch` gets ranges of the input of that number; a block of full vectors is
-/// in memory at a time.
+/// The vectors of all inputs, in their order, each input's rows ascending. `fetch` gets ranges of the input of that number; a block of full vectors
+/// is in memory at a time.
 ///
 /// # Errors
 /// [`VectorError::Spaces`] for inputs of two spaces (NS-1), [`VectorError::Request`] for none; else those of the inputs and of `fetch`.
-pub fn merge<E, F>(inputs: &[MergeInput<'_>], mut fetch: F) -> Result<VectorSet, E>
+pub fn merge<E, F>(inputs: &[MergeInput<'_>], mut fetch: F) -> Result<Vectors, E>
 where
     F: FnMut(usize, &ByteRange) -> Result<Bytes, E>,
     E: From<VectorError>,
@@ -33,7 +33,7 @@ where
     if let Some(other) = inputs.iter().find(|input| input.index.space() != space) {
         return Err(VectorError::Spaces { left: space.to_string(), right: other.index.space().to_string() }.into());
     }
-    let mut set = VectorSet::new(space.clone());
+    let mut set = Vectors::new(space.clone());
     for (number, input) in inputs.iter().enumerate() {
         let mut block: Option<(ByteRange, Bytes)> = None;
         for row in Selection::new(input.rows, input.index.rows()).iter() {

@@ -17,8 +17,8 @@ use crate::full::Precision;
 use crate::graph::{self, BuildOptions};
 use crate::request::{Answer, Request};
 use crate::search::{self, Search};
-use crate::set::VectorSet;
 use crate::space::VectorSpace;
+use crate::vectors::Vectors;
 use crate::view::View;
 use bytes::Bytes;
 
@@ -69,13 +69,13 @@ pub const GRAPH_ROWS_MIN: usize = 10_000;
 
 /// The stored bytes of an index without a graph.
 #[must_use]
-pub fn write_exact(set: &VectorSet) -> Vec<u8> {
+pub fn write_exact(set: &Vectors) -> Vec<u8> {
     format::write(set, None)
 }
 
 /// The stored bytes of an index with a graph; without one where there is no row.
 #[must_use]
-pub fn write_hnsw(set: &VectorSet, options: &BuildOptions) -> Vec<u8> {
+pub fn write_hnsw(set: &Vectors, options: &BuildOptions) -> Vec<u8> {
     if set.is_empty() {
         return write_exact(set);
     }
@@ -84,17 +84,17 @@ pub fn write_hnsw(set: &VectorSet, options: &BuildOptions) -> Vec<u8> {
 
 /// The stored bytes of the kind of index that pays for so many rows.
 #[must_use]
-pub fn write(set: &VectorSet, options: &BuildOptions) -> Vec<u8> {
+pub fn write(set: &Vectors, options: &BuildOptions) -> Vec<u8> {
     if set.len() < GRAPH_ROWS_MIN { write_exact(set) } else { write_hnsw(set, options) }
 }
 
-impl VectorSet {
+impl Vectors {
     /// Searches vectors that no index has yet: exactly, in one go.
     ///
     /// # Errors
     /// Those of [`VectorIndex::search`].
     pub fn search(&self, request: &Request<'_>) -> Result<Answer, VectorError> {
-        let mut search = search::begin(View::of_set(self), None, request)?;
+        let mut search = search::begin(View::of_vectors(self), None, request)?;
         search::run(search.as_mut(), |_| Err(VectorError::Fetched { reason: "all vectors are in memory" }))
     }
 }

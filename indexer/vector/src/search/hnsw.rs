@@ -112,7 +112,7 @@ impl Search for HnswSearch<'_> {
 /// Plans a request and begins the search that the plan names.
 pub(crate) fn begin<'a>(view: View<'a>, graph: Option<GraphView<'a>>, request: &Request<'_>) -> Result<Box<dyn Search + 'a>, VectorError> {
     use crate::plan::{PlanInput, effort, effort_before_check, plan};
-    let query = crate::set::coded_query(view.space, request.vector)?;
+    let query = crate::vectors::coded_query(view.space, request.vector)?;
     if request.within.is_some_and(f32::is_nan) {
         return Err(VectorError::Request { reason: "a distance that is no number has nothing below it" });
     }

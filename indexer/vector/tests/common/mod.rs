@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use siltstone_core::NamespaceId;
-use siltstone_vector::{Answer, ByteRange, Filter, Metric, Request, VectorError, VectorIndex, VectorSet, VectorSpace, run};
+use siltstone_vector::{Answer, ByteRange, Filter, Metric, Request, VectorError, VectorIndex, VectorSpace, Vectors, run};
 use std::path::PathBuf;
 
 pub const REAL_DIMENSION: usize = 384;
@@ -12,8 +12,8 @@ pub fn space(dimension: usize, metric: Metric) -> VectorSpace {
     VectorSpace::new(NamespaceId(7), "test-model+p1", dimension, metric).expect("a space")
 }
 
-pub fn set(dimension: usize, metric: Metric, vectors: &[Vec<f32>]) -> VectorSet {
-    let mut set = VectorSet::new(space(dimension, metric));
+pub fn set(dimension: usize, metric: Metric, vectors: &[Vec<f32>]) -> Vectors {
+    let mut set = Vectors::new(space(dimension, metric));
     for vector in vectors {
         set.push(vector).expect("a vector");
     }

@@ -10,13 +10,13 @@ pub const ROWS_MAX: u64 = 1 << 31;
 
 /// Vectors of one space, numbered from 0 by arrival.
 #[derive(Clone, Debug)]
-pub struct VectorSet {
+pub struct Vectors {
     space: VectorSpace,
     codes: Codes,
     full: FullVectors,
 }
 
-impl VectorSet {
+impl Vectors {
     /// No vector yet.
     #[must_use]
     pub fn new(space: VectorSpace) -> Self {
