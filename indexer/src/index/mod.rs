@@ -22,7 +22,7 @@ use siltstone_format::manifest::{ChunkList, Manifest, NamespaceManifest, ObjectR
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
 use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectStore, StoreError};
-use siltstone_vector::{BuildOptions, Metric, VectorError, VectorSet, VectorSpace};
+use siltstone_vector::{BuildOptions, Metric, VectorError, VectorSpace, Vectors};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -180,9 +180,9 @@ impl VectorIndexer {
     }
 
     /// The vectors of a plan's chunks, and their rows' addresses.
-    async fn gather(&self, manifest: &Manifest, namespace: &NamespaceManifest, plan: &IndexPlan) -> Result<(Vec<RowAddress>, VectorSet), IndexError> {
+    async fn gather(&self, manifest: &Manifest, namespace: &NamespaceManifest, plan: &IndexPlan) -> Result<(Vec<RowAddress>, Vectors), IndexError> {
         let dimension = usize::from(plan.field.dimension);
-        let mut set = VectorSet::new(VectorSpace::new(namespace.id, &plan.field.name, dimension, Metric::Cosine)?);
+        let mut set = Vectors::new(VectorSpace::new(namespace.id, &plan.field.name, dimension, Metric::Cosine)?);
         let mut addresses = Vec::new();
         for (chunk, pack) in &plan.chunks {
             let columns = self.packs.chunk_vectors_once(manifest, pack, *chunk).await?;
