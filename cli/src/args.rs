@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Finds entries: the best matches of words, those most like what is asked (near:"…", or a question), or the newest.
     Search(SearchArgs),
     /// Counts the entries that match: exact.
-    Count(QueryArgs),
+    Count(CountArgs),
     /// Shows the patterns that matching entries fall into, with counts, first and last seen.
     Patterns(PatternsArgs),
     /// Counts matches by time.
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Shows matching entries as they arrive.
     Tail(TailArgs),
     /// Shows how a query is understood and would be answered.
-    Explain(QueryArgs),
+    Explain(CountArgs),
     /// Shows what a server holds, namespace by namespace.
     Status(StatusArgs),
     /// Shows and changes the models that search by meaning uses.
@@ -107,6 +107,62 @@ pub(crate) struct SearchArgs {
     /// Where the order is by meaning: one entry a pattern.
     #[arg(long, value_enum)]
     pub collapse: Option<CollapseArg>,
+    /// Print the numbers of entries' vectors, too (with --output json).
+    #[arg(long)]
+    pub with_vectors: bool,
+    #[command(flatten)]
+    pub vectors: VectorArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CountArgs {
+    #[command(flatten)]
+    pub query: QueryArgs,
+    #[command(flatten)]
+    pub vectors: VectorArgs,
+}
+
+/// What is asked of the vectors that came with entries.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct VectorArgs {
+    /// Entries by the vectors that came with them, the nearest to this one first: an NPY file with one row, or a JSON list of numbers.
+    #[arg(long, value_name = "FILE", conflicts_with = "like")]
+    pub vector: Option<PathBuf>,
+    /// The same, nearest to the vector of the entry at this address (search --output json prints addresses).
+    #[arg(long, value_name = "ADDRESS")]
+    pub like: Option<String>,
+    /// The field of vectors, where there are several.
+    #[arg(long, value_name = "NAME")]
+    pub vector_field: Option<String>,
+    /// Only entries whose distance is below this.
+    #[arg(long, value_name = "DISTANCE", allow_hyphen_values = true)]
+    pub within: Option<f32>,
+    /// How vectors are compared: 1 - cosine, the Euclidean distance, or the negated inner product. Left out: cosine.
+    #[arg(long, value_enum)]
+    pub metric: Option<MetricArg>,
+    /// How indexes are searched: every vector is compared, or by the graph. Left out: as the planner chooses (explain says how and why).
+    #[arg(long, value_enum)]
+    pub vector_search: Option<WayArg>,
+}
+
+/// How indexes over vectors are searched.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum WayArg {
+    /// Every vector that the filter leaves is compared.
+    Exact,
+    /// By the graph, where there is one.
+    Graph,
+}
+
+/// How vectors are compared.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum MetricArg {
+    /// 1 - cosine.
+    Cosine,
+    /// The Euclidean distance.
+    L2,
+    /// The inner product, negated.
+    Dot,
 }
 
 /// What is shown once.

@@ -4,6 +4,7 @@
 
 use crate::embed::{EmbedConfig, EmbedJob, EmbedJobError, EmbedProgress, EmbedSources, Models};
 use crate::gc::{GarbageCollector, GcConfig};
+use crate::index::{IndexConfig, IndexError, VectorIndexer};
 use crate::ingest::{Ingest, IngestConfig, IngestError};
 use crate::job::JobLife;
 use crate::merge::{MergeConfig, Merger};
@@ -27,6 +28,8 @@ pub struct IndexerConfig {
     pub seal: SealConfig,
     /// Merging.
     pub merge: MergeConfig,
+    /// Indexes over vectors of entries.
+    pub index: IndexConfig,
     /// Vectors of patterns.
     pub embed: EmbedConfig,
     /// Garbage.
@@ -64,6 +67,9 @@ pub enum IndexerError {
     /// Sealing or merging.
     #[error(transparent)]
     Seal(#[from] SealError),
+    /// Indexing vectors.
+    #[error(transparent)]
+    Index(#[from] IndexError),
     /// Embedding.
     #[error(transparent)]
     Embed(#[from] EmbedJobError),
@@ -77,6 +83,7 @@ impl IndexerError {
             Self::Metadata(error) => error.kind(),
             Self::Ingest(error) => error.kind(),
             Self::Seal(error) => error.kind(),
+            Self::Index(error) => error.kind(),
             Self::Embed(error) => error.kind(),
         }
     }
@@ -93,6 +100,7 @@ struct Inner {
     views: Views,
     sealer: Arc<Sealer>,
     merger: Arc<Merger>,
+    vector_indexer: Arc<VectorIndexer>,
     embedder: Option<Arc<EmbedJob>>,
     models: Arc<Models>,
     collector: Arc<GarbageCollector>,
@@ -119,6 +127,9 @@ impl Indexer {
         let (seal_job, merge_job, gc_job) = (Arc::new(job("seal").await?), Arc::new(job("merge").await?), Arc::new(job("gc").await?));
         let sealer = Arc::new(Sealer::new(config.seal, seal_job, store.clone(), views.packs().clone(), live.clone()));
         let merger = Arc::new(Merger::new(config.merge, merge_job, store.clone(), views.packs().clone(), views.segments().clone()));
+        let index_job = Arc::new(job("index").await?);
+        let (packs, indexes) = (views.packs().clone(), views.vector_indexes().clone());
+        let vector_indexer = Arc::new(VectorIndexer::new(config.index, index_job, store.clone(), packs, indexes));
         let models = Arc::new(Models::default());
         let mut embedder = None;
         if config.embed.is_on {
@@ -131,11 +142,13 @@ impl Indexer {
         let mut tasks = JoinSet::new();
         tasks.spawn(sealer.clone().run(problems.clone()));
         tasks.spawn(merger.clone().run(problems.clone()));
+        tasks.spawn(vector_indexer.clone().run(problems.clone()));
         tasks.spawn(collector.clone().run(problems.clone()));
         if let Some(embedder) = &embedder {
             tasks.spawn(embedder.clone().run(problems.clone()));
         }
-        Ok(Self { inner: Arc::new(Inner { ingest, views, sealer, merger, embedder, models, collector, problems, _tasks: tasks }) })
+        let inner = Inner { ingest, views, sealer, merger, vector_indexer, embedder, models, collector, problems, _tasks: tasks };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// The ingest role.
@@ -174,7 +187,7 @@ impl Indexer {
         &self.inner.problems
     }
 
-    /// Flushes, seals, merges and embeds all that is there.
+    /// Flushes, seals, merges, indexes and embeds all that is there.
     ///
     /// # Errors
     /// [`IndexerError`]
@@ -182,6 +195,7 @@ impl Indexer {
         self.inner.ingest.close_all().await?;
         self.inner.sealer.seal_all().await?;
         self.inner.merger.merge_all().await?;
+        self.inner.vector_indexer.index_all().await?;
         if let Some(embedder) = &self.inner.embedder {
             embedder.embed_all().await?;
         }

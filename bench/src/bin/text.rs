@@ -175,6 +175,7 @@ fn chunks_of(lines: &[Line]) -> anyhow::Result<BTreeMap<ChunkId, ChunkRows>> {
                 pod: "",
                 container: "",
                 attributes: &[],
+                vectors: &[],
             })?;
         }
         let offsets = (0..of_chunk.len() as u16).collect();

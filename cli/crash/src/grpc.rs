@@ -157,6 +157,7 @@ fn wire_entry(entry: &Entry) -> LogEntry {
         severity_number: u32::from(entry.severity.number()),
         body: entry.body.clone().into(),
         attributes: entry.attributes.iter().map(attribute).collect(),
+        vectors: Vec::new(),
     }
 }
 
@@ -179,6 +180,7 @@ fn seen_row(row: Row) -> SeenRow {
         severity: u8::try_from(row.severity_number).map_or(Severity::UNSPECIFIED, Severity::from_number),
         body: row.body,
         attributes: row.attributes.into_iter().filter_map(attribute).collect(),
+        vectors: Vec::new(),
     };
     SeenRow { address: row.address, entry }
 }

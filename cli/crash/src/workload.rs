@@ -81,6 +81,7 @@ fn entry(rng: &mut Rng, namespace: &str, batch: usize, number: usize) -> Entry {
         severity: Severity::from_number(u8::try_from(rng.below(25)).expect("below 25")),
         body: body(rng, batch, number),
         attributes,
+        vectors: Vec::new(),
     }
 }
 

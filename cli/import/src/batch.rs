@@ -57,6 +57,8 @@ pub enum RefusalReason {
     InvalidJson,
     /// The line of JSON is not UTF-8.
     InvalidUtf8,
+    /// A vector of it is none: NaN, zero, too long.
+    InvalidVector,
 }
 
 impl RefusalReason {
@@ -70,6 +72,7 @@ impl RefusalReason {
             Self::EntryTooLarge => "entry_too_large",
             Self::InvalidJson => "invalid_json",
             Self::InvalidUtf8 => "invalid_utf8",
+            Self::InvalidVector => "invalid_vector",
         }
     }
 }
@@ -83,6 +86,7 @@ impl fmt::Display for RefusalReason {
             Self::EntryTooLarge => "entry too large",
             Self::InvalidJson => "not a JSON object",
             Self::InvalidUtf8 => "not UTF-8",
+            Self::InvalidVector => "not a vector",
         })
     }
 }

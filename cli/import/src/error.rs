@@ -59,6 +59,14 @@ pub enum ImportError {
         /// What the decompressor said.
         detail: String,
     },
+    /// A file of vectors that is no array of rows of floats, or has more or fewer rows than there are records.
+    #[error("read the vectors of {source_name}: {detail}")]
+    Npy {
+        /// The file.
+        source_name: String,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// The file is not the one that was hashed.
     #[error("read {source_name}: it changed while it was imported; import it again when it is still")]
     Changed {
@@ -112,7 +120,7 @@ impl ImportError {
                 _ => ErrorKind::Unavailable,
             },
             Self::Read { .. } => ErrorKind::Unavailable,
-            Self::NotRegular { .. } | Self::IsDirectory { .. } | Self::NotParquet { .. } => ErrorKind::InvalidInput,
+            Self::NotRegular { .. } | Self::IsDirectory { .. } | Self::NotParquet { .. } | Self::Npy { .. } => ErrorKind::InvalidInput,
             Self::Truncated { .. } | Self::Damaged { .. } | Self::Parquet { .. } => ErrorKind::Corrupt,
             Self::Changed { .. } => ErrorKind::Conflict,
             Self::Unsupported { .. } => ErrorKind::Unsupported,

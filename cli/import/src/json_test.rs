@@ -33,6 +33,7 @@ fn text(text: &str) -> Value {
 fn every_default_field_finds_its_place() {
     let line = r#"{"timestamp":"2024-01-02T03:04:05Z","severity":"error","namespace":"shop","deployment":"cart","pod":"cart-1","container":"app","body":"a \"b\"\n\u00e9"}"#;
     let expected = Entry {
+        vectors: Vec::new(),
         namespace: "shop".to_owned(),
         deployment: "cart".to_owned(),
         pod: "cart-1".to_owned(),

@@ -4,6 +4,9 @@
 /// Stands in every producer's name. It goes up whenever the same content gives other batches or other entries.
 pub const READER_VERSION: u32 = 1;
 
+/// The same for Parquet. Version 2: lists of floats are vectors.
+pub const PARQUET_READER_VERSION: u32 = 2;
+
 /// The longest line that is read, and the longest body of a Parquet row, in bytes. The server takes no longer body, and a decoded JSON text
 /// is never longer than its source, so one number serves all formats. Real log lines above 64 KiB are rare; 1 MiB leaves room for stack traces.
 pub const LINE_BYTES_MAX: usize = 1 << 20;

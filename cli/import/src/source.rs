@@ -7,6 +7,7 @@ use crate::input::{Compression, Content, Format, HashProgress, Input, Opened, fa
 use crate::json::entry_from_json;
 use crate::limits::{BATCH_BYTES_MAX, BATCH_ENTRIES_MAX, LINE_BYTES_MAX};
 use crate::lines::{Line, Lines, Place};
+use crate::npy::NpyRows;
 use crate::options::ImportOptions;
 use crate::parquet::ParquetRows;
 use crate::text::entry_from_text;
@@ -27,6 +28,10 @@ pub struct ImportSource {
     detect_timestamps: bool,
     maker: EntryMaker,
     reader: Reader,
+    vectors: Option<NpyRows>,
+    vector_field: String,
+    /// Lines or rows that are not blank.
+    records: u64,
     summary: Summary,
     /// What ended the source; told once the batches before it were given.
     failed: Option<ImportError>,
@@ -57,8 +62,13 @@ impl ImportSource {
             Content::Stream(stream) => Reader::Lines(Lines::new(stream)),
             Content::File { file, expected } => Reader::Parquet(Box::new(ParquetRows::open(file, expected, &name)?)),
         };
+        let vectors = options.vectors.as_ref().map(|file| NpyRows::open(&file.path)).transpose()?;
+        let vector_field = options.vectors.as_ref().map_or_else(String::new, |file| file.field.clone());
         Ok(Self {
-            producer: producer_of(&identity, options, format),
+            producer: producer_of(&identity, options, format, vectors.as_ref().map(|rows| (vector_field.as_str(), rows.hash()))),
+            vectors,
+            vector_field,
+            records: 0,
             maker: EntryMaker::new(options),
             detect_timestamps: options.detect_timestamps,
             summary: Summary::default(),
@@ -123,7 +133,7 @@ impl ImportSource {
         let mut batch = Batch { sequence: self.summary.batches + 1, ..Batch::default() };
         let mut entry_bytes = 0;
         while batch.entries.len() < BATCH_ENTRIES_MAX && batch.bytes_read < BATCH_BYTES_MAX && entry_bytes < BATCH_BYTES_MAX {
-            let step = match self.step() {
+            let step = match self.step().and_then(|step| self.with_vector(step)) {
                 Ok(step) => step,
                 Err(error) => {
                     self.is_done = true;
@@ -168,6 +178,24 @@ impl ImportSource {
         self.summary.bytes_read += batch.bytes_read;
         self.summary.refused.add(&batch.refused);
         Ok(Some(batch))
+    }
+
+    /// Gives a record the vector of its row; each record takes one, whatever becomes of it.
+    fn with_vector(&mut self, step: Step) -> Result<Step, ImportError> {
+        let Some(rows) = &mut self.vectors else { return Ok(step) };
+        match &step {
+            Step::Blank(_) => return Ok(step),
+            Step::End => return rows.check_end(self.records).map(|()| step),
+            Step::Made(..) | Step::Refused(..) => self.records += 1,
+        }
+        let Some(row) = rows.next_row()? else { return rows.check_end(self.records).map(|()| step) };
+        Ok(match step {
+            Step::Made(made, place) => match made.with_vector(&self.vector_field, row) {
+                Ok(made) => Step::Made(made, place),
+                Err(refused) => Step::Refused(refused, place),
+            },
+            other => other,
+        })
     }
 
     fn note(&mut self, made: &Made) {

@@ -84,6 +84,7 @@ fn plain_text_keeps_every_byte_of_its_lines() {
     let (batches, error) = drain(&mut source);
     assert!(error.is_none());
     let expected = Entry {
+        vectors: Vec::new(),
         namespace: "n".into(),
         deployment: "d".into(),
         pod: "p".into(),

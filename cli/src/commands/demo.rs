@@ -4,7 +4,8 @@ use super::dev::{self, Running};
 use super::import::{Progress, Sent, connect_patiently, send_source};
 use super::query;
 use crate::args::{
-    CollapseArg, DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs, TuningArgs,
+    CollapseArg, CountArgs, DemoArgs, DevArgs, HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, ServerArgs, StatusArgs,
+    TuningArgs, VectorArgs,
 };
 use crate::client::Client;
 use crate::failure::Failure;
@@ -159,14 +160,21 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
     let root = vec![incident.root_cause.0.to_owned()];
 
     heading(screen, "How many?", "count", "severity>=error", &namespaces)?;
-    query::count(&ask("severity>=error", &namespaces), clock, screen).await?;
+    query::count(&CountArgs { query: ask("severity>=error", &namespaces), vectors: VectorArgs::default() }, clock, screen).await?;
     heading(screen, "What kinds of trouble?", "patterns --limit 8", "severity>=error", &namespaces)?;
     query::patterns(&PatternsArgs { query: ask("severity>=error", &namespaces), near: None, limit: 8 }, clock, screen).await?;
     heading(screen, "When?", "histogram --step 1h", "severity>=error", &namespaces)?;
     query::histogram(&HistogramArgs { query: ask("severity>=error", &namespaces), step: Some("1h".to_owned()) }, clock, screen).await?;
     let quoted = format!("\"{phrase}\"");
     heading(screen, "Where exactly? A phrase, newest first", "search --limit 5 --order newest", &quoted, &namespaces)?;
-    let search = |query: &str, names: &[String], order, limit| SearchArgs { query: ask(query, names), limit, order, collapse: None };
+    let search = |query: &str, names: &[String], order, limit| SearchArgs {
+        query: ask(query, names),
+        limit,
+        order,
+        collapse: None,
+        with_vectors: false,
+        vectors: VectorArgs::default(),
+    };
     query::search(&search(&quoted, &namespaces, Some(OrderArg::Newest), 5), clock, screen).await?;
     heading(screen, "What is it like? By meaning, one entry a pattern", "search --limit 5 --collapse pattern", MEANT, &namespaces)?;
     let meant = SearchArgs { collapse: Some(CollapseArg::Pattern), ..search(MEANT, &namespaces, None, 5) };
@@ -177,7 +185,7 @@ async fn examples(server: &ServerArgs, incidents: &[Incident], clock: &dyn Clock
     heading(screen, "Any attribute", "search --limit 3", slow, &namespaces)?;
     query::search(&search(slow, &namespaces, None, 3), clock, screen).await?;
     heading(screen, "How is that answered?", "explain", &quoted, &root)?;
-    query::explain(&ask(&quoted, &root), clock, screen).await?;
+    query::explain(&CountArgs { query: ask(&quoted, &root), vectors: VectorArgs::default() }, clock, screen).await?;
     screen.line("")?;
     screen.line(&screen.paint("1", "What the server holds   $ siltstone status"))?;
     super::status::status(&StatusArgs { output: Output::Table, server: server.clone() }, screen).await

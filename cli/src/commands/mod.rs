@@ -7,8 +7,9 @@ pub(crate) mod import;
 pub(crate) mod model;
 pub(crate) mod query;
 pub(crate) mod status;
+mod vectors;
 
-use crate::args::QueryArgs;
+use crate::args::{QueryArgs, VectorArgs};
 use crate::failure::Failure;
 use siltstone_core::Clock;
 use siltstone_proto::v1::QuerySpec;
@@ -28,7 +29,13 @@ pub(crate) fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, 
         min_commit: args.min_commit.clone(),
         wait_vectors: args.wait_vectors,
         model: args.model.clone(),
+        vector: None,
     })
+}
+
+/// As [`spec_of`], with what is asked of entries' vectors.
+pub(crate) fn spec_with_vectors(args: &QueryArgs, vectors: &VectorArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure> {
+    Ok(QuerySpec { vector: vectors::vector_query(vectors)?, ..spec_of(args, clock)? })
 }
 
 /// The part of a query that ranks by likeness to a text.

@@ -1,7 +1,7 @@
 //! search, count, patterns, histogram, tail, explain.
 
-use super::spec_of;
-use crate::args::{HistogramArgs, OrderArg, Output, PatternsArgs, QueryArgs, SearchArgs, TailArgs};
+use super::{spec_of, spec_with_vectors};
+use crate::args::{CountArgs, HistogramArgs, OrderArg, Output, PatternsArgs, SearchArgs, TailArgs};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::{self, Screen};
@@ -15,10 +15,11 @@ pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Sc
         Some(OrderArg::Newest) => Order::Newest,
     };
     let request = SearchRequest {
-        spec: Some(spec_of(&args.query, clock)?),
+        spec: Some(spec_with_vectors(&args.query, &args.vectors, clock)?),
         limit: args.limit,
         order: order.into(),
         collapse_patterns: args.collapse.is_some(),
+        with_vectors: args.with_vectors,
     };
     let answer = Client::connect(&args.query.server).await?.search().search(request).await?.into_inner();
     output::rows::print(screen, args.query.output, &answer.rows)?;
@@ -28,10 +29,10 @@ pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Sc
     Ok(())
 }
 
-pub(crate) async fn count(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
-    let request = CountRequest { spec: Some(spec_of(args, clock)?) };
-    let answer = Client::connect(&args.server).await?.search().count(request).await?.into_inner();
-    output::count::print(screen, args.output, &answer)
+pub(crate) async fn count(args: &CountArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+    let request = CountRequest { spec: Some(spec_with_vectors(&args.query, &args.vectors, clock)?) };
+    let answer = Client::connect(&args.query.server).await?.search().count(request).await?.into_inner();
+    output::count::print(screen, args.query.output, &answer)
 }
 
 pub(crate) async fn patterns(args: &PatternsArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
@@ -81,10 +82,10 @@ pub(crate) async fn tail(args: &TailArgs, clock: &dyn Clock, screen: &mut Screen
     }
 }
 
-pub(crate) async fn explain(args: &QueryArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
-    let request = ExplainRequest { spec: Some(spec_of(args, clock)?) };
-    let answer = Client::connect(&args.server).await?.search().explain(request).await?.into_inner();
-    if args.output == Output::Json {
+pub(crate) async fn explain(args: &CountArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
+    let request = ExplainRequest { spec: Some(spec_with_vectors(&args.query, &args.vectors, clock)?) };
+    let answer = Client::connect(&args.query.server).await?.search().explain(request).await?.into_inner();
+    if args.query.output == Output::Json {
         return screen.json(&serde_json::json!({"canonical": answer.canonical, "plan": answer.plan}));
     }
     screen.line(&format!("understood as  {}", output::printable(answer.canonical.as_bytes())))?;

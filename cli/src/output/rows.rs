@@ -5,7 +5,7 @@ use crate::args::Output;
 use crate::failure::Failure;
 use serde_json::{Map, Value, json};
 use siltstone_core::{RowAddress, Severity};
-use siltstone_proto::v1::{Ranks, Row, value::Kind};
+use siltstone_proto::v1::{Ranks, Row, Vector, value::Kind};
 
 pub(crate) fn print(screen: &mut Screen, output: Output, rows: &[Row]) -> Result<(), Failure> {
     for row in rows {
@@ -44,7 +44,14 @@ pub(crate) fn json_of(row: &Row) -> Value {
         let attributes: Map<String, Value> = row.attributes.iter().map(|attribute| (attribute.name.clone(), json_of_attribute(attribute))).collect();
         object.insert("attributes".into(), Value::Object(attributes));
     }
-    object.insert("score".into(), json!(row.score));
+    if !row.vectors.is_empty() {
+        let of_field = |vector: &Vector| (vector.field.clone(), if vector.values.is_empty() { json!(true) } else { json!(vector.values) });
+        object.insert("vectors".into(), Value::Object(row.vectors.iter().map(of_field).collect()));
+    }
+    match row.distance {
+        Some(distance) => object.insert("distance".into(), json!(distance)),
+        None => object.insert("score".into(), json!(row.score)),
+    };
     if let Some(ranks) = &row.ranks {
         object.insert("pattern".into(), json!(ranks.pattern));
         object.insert("pattern_count".into(), json!(ranks.pattern_count));
@@ -98,7 +105,8 @@ fn line_of(screen: &Screen, row: &Row) -> String {
         ("", pod) => format!("{}/{pod}", row.namespace),
         (deployment, _) => format!("{}/{deployment}", row.namespace),
     };
-    let ranks = row.ranks.as_ref().map_or_else(String::new, |ranks| ranks_text(row.score, ranks));
+    let distance = row.distance.map_or_else(String::new, |distance| format!("{distance:.4}  "));
+    let ranks = row.ranks.as_ref().map_or(distance, |ranks| ranks_text(row.score, ranks));
     let (time, source, body) = (time_text(row.timestamp_ns, 3), printable(source.as_bytes()), printable(&row.body));
     let taken = ranks.chars().count() + time.len() + 1 + 5 + 1 + source.chars().count() + 2;
     let body = match screen.width {

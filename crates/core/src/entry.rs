@@ -1,5 +1,6 @@
 //! One searchable record, and the values it is made of.
 
+use crate::EntryVector;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,6 +23,8 @@ pub struct Entry {
     pub body: Vec<u8>,
     /// Everything else, by name. A name occurs once; where a source repeats one, the last value wins.
     pub attributes: Vec<(String, Value)>,
+    /// Vectors that came with the entry, by field. A field occurs once; where a source repeats one, the last wins.
+    pub vectors: Vec<EntryVector>,
 }
 
 /// A typed attribute value. Types stay as they came.

@@ -56,6 +56,10 @@ id!(
     VectorSetId(u64)
 );
 id!(
+    /// An index over vectors of entries of one namespace and field: a byte range of an object.
+    VectorIndexId(u64)
+);
+id!(
     /// A position in the metadata group's log.
     CommitIndex(u64)
 );

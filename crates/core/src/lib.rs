@@ -8,6 +8,7 @@ pub mod analyze;
 pub mod bitmap;
 pub mod clock;
 pub mod entry;
+mod entry_vector;
 pub mod error;
 pub mod ids;
 pub mod model;
@@ -17,7 +18,10 @@ pub mod scope;
 pub use address::{CHUNK_ROWS_MAX, RowAddress};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use entry::{Entry, EntryFlags, Severity, Value};
+pub use entry_vector::{EntryVector, VECTOR_DIMENSION_MAX, VectorFault};
 pub use error::ErrorKind;
-pub use ids::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId, WriterId};
+pub use ids::{
+    BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId, WriterId,
+};
 pub use model::{ModelId, ModelIdError};
 pub use scope::{CallerScope, NamespaceSet, Principal, ScopeError};

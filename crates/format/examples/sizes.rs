@@ -143,7 +143,7 @@ fn build_up_to(lines: &[Line], rows_max: usize) -> Vec<Rows> {
         let builder = builders.entry(line.namespace).or_insert_with(|| RowsBuilder::new(line.namespace));
         let [deployment, pod, container] = &line.tags;
         let (body, timestamp_ns, severity, flags) = (&line.body[..], line.timestamp_ns, line.severity, line.flags);
-        let entry = EntryRef { body, timestamp_ns, severity, flags, deployment, pod, container, attributes: &[] };
+        let entry = EntryRef { body, timestamp_ns, severity, flags, deployment, pod, container, attributes: &[], vectors: &[] };
         if builder.len() == rows_max {
             chunks.push(builder.finish());
         }

@@ -3,6 +3,7 @@
 //! Each format has a version, a checksum over each block and a page in `docs/formats/`. What is deliberately not here: I/O, and what the
 //! inside of a segment means (`siltstone-segment`).
 
+pub mod addresses;
 pub mod batch;
 mod columns;
 pub mod command;
@@ -17,5 +18,5 @@ mod varint;
 pub mod vectors;
 mod wire;
 
-pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn};
+pub use rows::{AttributeColumn, AttributeValues, EntryRef, Pattern, Rows, RowsBuilder, RowsError, TagColumn, VectorColumn};
 pub use wire::DecodeError;

@@ -2,7 +2,8 @@
 //!
 //! What is deliberately not here: the write limits by node, index and shard, and the append itself.
 
-use siltstone_core::{CallerScope, Entry, EntryFlags};
+use siltstone_core::{CallerScope, Entry, EntryFlags, EntryVector, VectorFault};
+use siltstone_format::manifest::{VECTOR_FIELD_LEN_MAX, VECTOR_FIELDS_MAX};
 use std::fmt;
 
 /// A body larger than this is refused. One entry must fit a client batch, a gRPC message (4 MiB by default) and a human's patience.
@@ -86,6 +87,16 @@ pub enum Reason {
     TagTooLong(&'static str, usize),
     /// Nanoseconds since the Unix epoch that 64 signed bits do not hold.
     TimestampOutOfRange(u64),
+    /// This many vectors.
+    TooManyVectors(usize),
+    /// The bytes of a vector field's name: none, or too many.
+    VectorFieldName(usize),
+    /// A vector field, and what is wrong with its vector.
+    Vector(String, VectorFault),
+    /// A vector field, how many numbers the vector has, and how many those of its namespace have.
+    VectorDimension(String, usize, u16),
+    /// A vector field that is one too many for the namespace.
+    TooManyVectorFields(String),
 }
 
 impl Reason {
@@ -104,6 +115,11 @@ impl Reason {
             Self::AttributesTooLarge(_) => "attributes_too_large",
             Self::TagTooLong(..) => "tag_too_long",
             Self::TimestampOutOfRange(_) => "timestamp_out_of_range",
+            Self::TooManyVectors(_) => "too_many_vectors",
+            Self::VectorFieldName(_) => "vector_field_name",
+            Self::Vector(_, fault) => fault.code(),
+            Self::VectorDimension(..) => "vector_dimension",
+            Self::TooManyVectorFields(_) => "too_many_vector_fields",
         }
     }
 }
@@ -128,6 +144,15 @@ impl fmt::Display for Reason {
             Self::AttributesTooLarge(bytes) => write!(f, "the attributes have {bytes} bytes together, the limit is {ATTRIBUTES_BYTES_MAX}"),
             Self::TagTooLong(tag, bytes) => write!(f, "the {tag}'s name has {bytes} bytes, the limit is {TAG_BYTES_MAX}"),
             Self::TimestampOutOfRange(ns) => write!(f, "the timestamp {ns} ns lies after the year 2262: send nanoseconds since 1970"),
+            Self::TooManyVectors(count) => write!(f, "the entry has {count} vectors, the limit is {VECTOR_FIELDS_MAX}"),
+            Self::VectorFieldName(bytes) => write!(f, "a vector field's name has {bytes} bytes: give it 1 to {VECTOR_FIELD_LEN_MAX}"),
+            Self::Vector(field, fault) => write!(f, "the vector {field:?} cannot be taken: {fault}"),
+            Self::VectorDimension(field, found, dimension) => {
+                write!(f, "the vector {field:?} has {found} numbers, those of this namespace have {dimension}: give it a field of its own")
+            }
+            Self::TooManyVectorFields(field) => {
+                write!(f, "the vector field {field:?} is one too many: a namespace has at most {VECTOR_FIELDS_MAX}")
+            }
         }
     }
 }
@@ -179,10 +204,25 @@ fn reason_against(scope: &CallerScope, entry: &Entry) -> Option<Reason> {
     if bytes > ATTRIBUTES_BYTES_MAX {
         return Some(Reason::AttributesTooLarge(bytes));
     }
+    if let Some(reason) = reason_against_vectors(&entry.vectors) {
+        return Some(reason);
+    }
     entry.attributes.iter().find_map(|(name, value)| match value {
         _ if name.len() > ATTRIBUTE_NAME_BYTES_MAX => Some(Reason::AttributeNameTooLong(name.len())),
         siltstone_core::Value::Str(text) if text.len() > ATTRIBUTE_VALUE_BYTES_MAX => Some(Reason::AttributeValueTooLong(name.clone(), text.len())),
         _ => None,
+    })
+}
+
+fn reason_against_vectors(vectors: &[EntryVector]) -> Option<Reason> {
+    if vectors.len() > VECTOR_FIELDS_MAX {
+        return Some(Reason::TooManyVectors(vectors.len()));
+    }
+    vectors.iter().find_map(|EntryVector { field, values }| {
+        if field.is_empty() || field.len() > VECTOR_FIELD_LEN_MAX {
+            return Some(Reason::VectorFieldName(field.len()));
+        }
+        VectorFault::of(values).map(|fault| Reason::Vector(field.clone(), fault))
     })
 }
 
@@ -252,5 +292,28 @@ mod tests {
         let attributes = vec![("a".to_owned(), Value::Int(1)), ("b".to_owned(), Value::Int(2)), ("a".to_owned(), Value::Int(3))];
         let (admitted, _) = admit(&scope(), vec![Entry { attributes, ..entry("shop") }], 9);
         assert_eq!(admitted[0].entry.attributes, [("b".to_owned(), Value::Int(2)), ("a".to_owned(), Value::Int(3))]);
+    }
+
+    #[test]
+    fn vectors_that_cannot_be_are_refused_and_say_why() {
+        let with = |vectors: Vec<(&str, Vec<f32>)>| {
+            let vectors = vectors.into_iter().map(|(field, values)| EntryVector { field: field.to_owned(), values }).collect();
+            Entry { vectors, ..entry("shop") }
+        };
+        let entries = vec![
+            with(vec![("text", vec![0.5, 1.0]), ("image", vec![1.0])]),
+            with(vec![("text", vec![])]),
+            with(vec![("text", vec![1.0, f32::NAN])]),
+            with(vec![("text", vec![0.0, 0.0])]),
+            with(vec![("", vec![1.0])]),
+            with(vec![("text", vec![1.0; 4_097])]),
+            with(vec![("text", vec![1.0]); 33]),
+        ];
+        let (admitted, refusals) = admit(&scope(), entries, 9);
+        assert_eq!(admitted.len(), 1);
+        let codes: Vec<_> = refusals.iter().map(|refusal| refusal.reason.code()).collect();
+        let expected = ["vector_length", "vector_not_finite", "vector_zero", "vector_field_name", "vector_length", "too_many_vectors"];
+        assert_eq!(codes, expected);
+        assert_eq!(refusals[1].reason.to_string(), "the vector \"text\" cannot be taken: its number at position 1 is NaN or infinite");
     }
 }

@@ -110,7 +110,7 @@ impl Appender {
         2 + 2 * (batch.entries.len() / CHUNK_ROWS_MAX) + 4 * (bytes / CHUNK_BYTES_MAX) + 2
     }
 
-    /// Bytes of bodies that wait for the next flush.
+    /// Bytes of bodies and vectors that wait for the next flush.
     #[must_use]
     pub(crate) fn pending_bytes(&self) -> usize {
         self.pending_bytes
@@ -149,7 +149,7 @@ impl Appender {
                 pending.extend(chunk.cut(builders));
             }
             chunk.push(&row, &batch.key, batch.namespace, builders);
-            self.pending_bytes += row.body.len();
+            self.pending_bytes += row.body.len() + row.vectors.iter().map(|vector| size_of_val(vector.values.as_slice())).sum::<usize>();
         }
     }
 
@@ -221,6 +221,7 @@ pub(super) fn row_of(admitted: &Admitted) -> EntryRef<'_> {
         pod: &entry.pod,
         container: &entry.container,
         attributes: &entry.attributes,
+        vectors: &entry.vectors,
     }
 }
 

@@ -8,7 +8,7 @@ use super::storage::StorageHealth;
 use super::writer::{Message, WriteJob, Writer, WriterConfig, WriterParts, Written};
 use crate::view::LiveRows;
 use rustc_hash::FxHashMap;
-use siltstone_core::{CallerScope, Clock, CommitToken, NamespaceId};
+use siltstone_core::{CallerScope, Clock, CommitToken, Entry, EntryVector, ErrorKind, NamespaceId};
 use siltstone_format::command::{ClientKey, NAME_LEN_MAX};
 use siltstone_format::manifest::{Manifest, ProducerKey, SEQUENCE_WINDOW, is_namespace_name};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
@@ -78,6 +78,9 @@ pub struct AcceptedPart {
 pub struct Ingest {
     inner: Arc<Inner>,
 }
+
+/// Dimensions of vector fields that this request learnt.
+type Dimensions = FxHashMap<(NamespaceId, String), u16>;
 
 struct Inner {
     config: IngestConfig,
@@ -213,6 +216,7 @@ impl Ingest {
     ) -> Result<(Vec<ClientBatch>, Vec<(NamespaceId, AcceptedPart)>), IngestError> {
         let manifest = self.inner.metadata.manifest();
         let mut batches: Vec<ClientBatch> = Vec::new();
+        let mut dimensions = Dimensions::default();
         let mut parts: Vec<(NamespaceId, AcceptedPart)> = Vec::new();
         let mut places: FxHashMap<String, Result<usize, Reason>> = FxHashMap::default();
         for (index, admitted) in admitted {
@@ -230,16 +234,54 @@ impl Ingest {
             }
             match &places[name] {
                 Ok(place) => {
+                    let batch = &mut batches[*place];
+                    if let Some(reason) = self.reason_against_dimensions(&manifest, batch.namespace, &admitted.entry, &mut dimensions).await? {
+                        refusals.push(Refusal { index, reason });
+                        continue;
+                    }
                     let part = &mut parts[*place].1;
                     part.entries += 1;
                     part.body_bytes += admitted.entry.body.len() as u64;
                     part.timestamps_observed += u64::from(admitted.flags.is_timestamp_observed());
-                    batches[*place].entries.push(admitted);
+                    batch.entries.push(admitted);
                 }
                 Err(reason) => refusals.push(Refusal { index, reason: reason.clone() }),
             }
         }
+        // Of some namespaces every entry may have been refused.
+        batches.retain(|batch| !batch.entries.is_empty());
+        parts.retain(|(_, part)| part.entries > 0);
         Ok((batches, parts))
+    }
+
+    /// All vectors of a field of a namespace have one dimension: that of the first that came. A field that is new is declared here.
+    async fn reason_against_dimensions(
+        &self,
+        manifest: &Manifest,
+        namespace: NamespaceId,
+        entry: &Entry,
+        dimensions: &mut Dimensions,
+    ) -> Result<Option<Reason>, IngestError> {
+        for EntryVector { field, values } in &entry.vectors {
+            let known = manifest.namespace(namespace).and_then(|namespace| namespace.vector_fields.get(field.as_str()));
+            let known = known.map(|record| record.dimension).or_else(|| dimensions.get(&(namespace, field.clone())).copied());
+            let dimension = match known {
+                Some(dimension) => dimension,
+                None => {
+                    let wanted = u16::try_from(values.len()).unwrap_or(u16::MAX);
+                    match self.inner.metadata.declare_vector_field(namespace, field, wanted).await {
+                        Ok(dimension) => _ = dimensions.insert((namespace, field.clone()), dimension),
+                        Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(Some(Reason::TooManyVectorFields(field.clone()))),
+                        Err(error) => return Err(error.into()),
+                    }
+                    dimensions[&(namespace, field.clone())]
+                }
+            };
+            if usize::from(dimension) != values.len() {
+                return Ok(Some(Reason::VectorDimension(field.clone(), values.len(), dimension)));
+            }
+        }
+        Ok(None)
     }
 
     async fn namespace_id(&self, manifest: &Manifest, name: &str) -> Result<Result<NamespaceId, Reason>, IngestError> {

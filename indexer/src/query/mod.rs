@@ -9,14 +9,16 @@ mod near;
 mod patterns;
 mod search;
 mod step;
+mod vectors;
 
 pub use count::{Counts, count};
 pub use explain::explain;
 pub use histogram::{Histogram, histogram};
 pub use near::{Near, NearRows, Ranks, search_near};
 pub use patterns::{FoundPattern, Patterns, patterns};
-pub use search::{FoundRow, Order, rows_of, search};
+pub use search::{FoundRow, Order, load_vectors, rows_of, search};
 pub use step::choose_step_ns;
+pub use vectors::{Like, VectorAsk, Way, count_vectors, explain_vectors, search_vectors};
 
 use crate::view::{NamespaceView, ViewError};
 use siltstone_core::ErrorKind;
@@ -33,6 +35,12 @@ pub enum QueryError {
         namespace: String,
         /// Why.
         source: SegmentError,
+    },
+    /// Vectors of entries are not there as they are asked for.
+    #[error("search vectors: {reason}")]
+    Vector {
+        /// Why.
+        reason: String,
     },
     /// Rows could not be had.
     #[error(transparent)]
@@ -58,7 +66,7 @@ impl QueryError {
         match self {
             Self::Source { source, .. } => source.kind(),
             Self::View(error) => error.kind(),
-            Self::TooManyBuckets { .. } => ErrorKind::InvalidInput,
+            Self::TooManyBuckets { .. } | Self::Vector { .. } => ErrorKind::InvalidInput,
         }
     }
 }

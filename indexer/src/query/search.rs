@@ -30,6 +30,8 @@ pub struct FoundRow {
     pub score: f32,
     /// Why it stands where it stands, where the order is by meaning.
     pub ranks: Option<Ranks>,
+    /// How far its vector is, where rows are searched by their vectors.
+    pub distance: Option<f32>,
 }
 
 /// Finds the first `limit` rows in the order.
@@ -118,11 +120,24 @@ pub fn rows_of(view: &NamespaceView, source: &dyn Source, expr: &Expr) -> Result
     Ok(rows)
 }
 
+/// Gives rows the numbers of their vectors.
+///
+/// # Errors
+/// [`QueryError::View`] when they can't be fetched.
+pub fn load_vectors(views: &[NamespaceView], rows: &mut [FoundRow]) -> Result<(), QueryError> {
+    for row in rows.iter_mut().filter(|row| row.entry.vectors.iter().any(|vector| vector.values.is_empty())) {
+        if let Some(view) = views.iter().find(|view| view.name() == row.entry.namespace) {
+            row.entry.vectors = view.vectors_of(row.address)?;
+        }
+    }
+    Ok(())
+}
+
 /// The row at an address of a namespace, with its columns.
 ///
 /// # Errors
 /// [`QueryError::View`] when they can't be fetched.
 pub(crate) fn found_row(view: &NamespaceView, address: RowAddress, score: f32) -> Result<FoundRow, QueryError> {
     let (entry, flags) = view.entry(address)?;
-    Ok(FoundRow { address, entry, flags, score, ranks: None })
+    Ok(FoundRow { address, entry, flags, score, ranks: None, distance: None })
 }

@@ -37,7 +37,7 @@ pub struct SealUnit {
 pub struct SealPlan {
     /// In the order of the manifest.
     pub units: Vec<SealUnit>,
-    /// Bytes of bodies.
+    /// Bytes of bodies, or of slices where those have more.
     pub body_bytes: u64,
 }
 
@@ -50,7 +50,9 @@ impl SealPlan {
             if plan.body_bytes >= config.body_bytes_max {
                 break;
             }
-            plan.body_bytes += chunk.body_bytes;
+            // What has few bytes in bodies may have many in vectors.
+            let slice_bytes = chunk.slices.iter().map(|slice| u64::from(slice.range.len)).sum();
+            plan.body_bytes += chunk.body_bytes.max(slice_bytes);
             match plan.units.last_mut() {
                 Some(unit) if unit.namespace == namespace.id && unit.chunks.len() < config.unit_chunks_max => unit.chunks.push((id, chunk.clone())),
                 _ => plan.units.push(SealUnit { namespace: namespace.id, chunks: vec![(id, chunk.clone())] }),

@@ -2,7 +2,7 @@
 
 use crate::query::{FoundRow, Ranks};
 use siltstone_core::pattern::{Piece, pieces};
-use siltstone_core::{Entry, Severity, Value};
+use siltstone_core::{Entry, EntryVector, Severity, Value};
 use siltstone_proto::v1;
 use siltstone_segment::PatternCount;
 
@@ -16,6 +16,7 @@ pub(super) fn entry_of(entry: v1::LogEntry) -> Entry {
         severity: u8::try_from(entry.severity_number).map_or(Severity::UNSPECIFIED, Severity::from_number),
         body: entry.body.into(),
         attributes: entry.attributes.into_iter().filter_map(attribute_of).collect(),
+        vectors: entry.vectors.into_iter().map(|vector| EntryVector { field: vector.field, values: vector.values }).collect(),
     }
 }
 
@@ -42,8 +43,9 @@ fn wire_value(value: Value) -> v1::Value {
     v1::Value { kind: Some(kind) }
 }
 
-pub(super) fn wire_row(found: FoundRow) -> v1::Row {
-    let FoundRow { address, entry, flags, score, ranks } = found;
+/// Of vectors the fields alone, unless the numbers are asked for.
+pub(super) fn wire_row(found: FoundRow, with_vectors: bool) -> v1::Row {
+    let FoundRow { address, entry, flags, score, ranks, distance } = found;
     v1::Row {
         address: address.as_u64(),
         namespace: entry.namespace,
@@ -58,7 +60,13 @@ pub(super) fn wire_row(found: FoundRow) -> v1::Row {
         attributes: entry.attributes.into_iter().map(|(name, value)| v1::Attribute { name, value: Some(wire_value(value)) }).collect(),
         score: f64::from(score),
         ranks: ranks.map(wire_ranks),
+        distance,
+        vectors: entry.vectors.into_iter().map(|vector| wire_vector(vector, with_vectors)).collect(),
     }
+}
+
+fn wire_vector(vector: EntryVector, with_numbers: bool) -> v1::Vector {
+    v1::Vector { field: vector.field, values: if with_numbers { vector.values } else { Vec::new() } }
 }
 
 fn wire_ranks(ranks: Ranks) -> v1::Ranks {

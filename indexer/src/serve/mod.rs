@@ -17,6 +17,7 @@ mod otlp;
 mod search;
 mod status;
 mod tail;
+mod vectors;
 
 pub use auth::{AllowAllOnLoopback, AuthError, Authenticator, StaticTokens};
 pub use otlp::OtlpMapping;

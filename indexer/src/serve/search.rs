@@ -6,8 +6,9 @@ use super::convert::{wire_pattern, wire_row};
 use super::meaning::{self, Meaning, Meant};
 use super::status::status_of;
 use super::tail;
+use super::vectors;
 use crate::embed::Models;
-use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question};
+use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question, VectorAsk};
 use crate::view::{View, Views};
 use siltstone_core::{CallerScope, Clock, CommitToken, ModelId};
 use siltstone_proto::v1::search_server;
@@ -47,6 +48,10 @@ pub(super) struct Asked {
     pub(super) min_commit: Option<CommitToken>,
     pub(super) meaning: Option<Meaning>,
     pub(super) wait_vectors: bool,
+    /// Entries by their vectors.
+    pub(super) vectors: Option<VectorAsk>,
+    /// Rows carry the numbers of their vectors.
+    pub(super) with_vectors: bool,
     /// The model whose vectors rank; `None` for the one that serves.
     pub(super) model: Option<ModelId>,
     query: Query,
@@ -67,7 +72,8 @@ impl SearchService {
             siltstone_core::ScopeError::Read { .. } => Status::permission_denied(error.to_string()),
         })?;
         let text = if spec.query.trim().is_empty() { "*" } else { &spec.query };
-        let (query, meaning) = match question_words(text).filter(|_| may_be_question) {
+        let asked_vectors = vectors::ask_of(spec)?;
+        let (query, meaning) = match question_words(text).filter(|_| may_be_question && asked_vectors.is_none()) {
             Some(words) => (question_of(text), Some(Meaning::of_question(text, words))),
             None => {
                 let query = parse(text, &ParseOptions { now_ns: self.clock.now_ns() }).map_err(|error| Status::invalid_argument(error.render()))?;
@@ -75,6 +81,9 @@ impl SearchService {
                 (query, meaning)
             }
         };
+        if asked_vectors.is_some() && meaning.is_some() {
+            return Err(Status::invalid_argument("search vectors: near: is an order of its own; leave out one of the two"));
+        }
         let range = TimeRange { start_ns: spec.start_ns.unwrap_or(i64::MIN), end_ns: spec.end_ns.unwrap_or(i64::MAX) };
         if spec.start_ns.is_some() && spec.end_ns.is_some() && range.start_ns >= range.end_ns {
             return Err(Status::invalid_argument("choose a time: --since must lie before --until"));
@@ -95,6 +104,8 @@ impl SearchService {
             min_commit,
             meaning,
             wait_vectors: spec.wait_vectors,
+            vectors: asked_vectors,
+            with_vectors: false,
             model,
             query,
             started,
@@ -161,7 +172,7 @@ impl Asked {
                 return Err(Status::internal("NS-2: a row of another namespace was held back; this is a bug, please report it"));
             }
         }
-        Ok(rows.into_iter().map(wire_row).collect())
+        Ok(rows.into_iter().map(|row| wire_row(row, self.with_vectors)).collect())
     }
 }
 
@@ -188,17 +199,40 @@ fn limit_of(limit: u32) -> Result<usize, Status> {
 #[async_trait]
 impl search_server::Search for SearchService {
     async fn search(&self, request: Request<SearchRequest>) -> Result<Response<SearchResponse>, Status> {
-        let asked = self.asked(&request, request.get_ref().spec.as_ref(), request.get_ref().order() == WireOrder::Unspecified)?;
+        let mut asked = self.asked(&request, request.get_ref().spec.as_ref(), request.get_ref().order() == WireOrder::Unspecified)?;
+        asked.with_vectors = request.get_ref().with_vectors;
+        let with_vectors = asked.with_vectors;
         let limit = limit_of(request.get_ref().limit)?;
         let question = asked.question.clone();
         if let Some(meaning) = &asked.meaning {
             if request.get_ref().order() != WireOrder::Unspecified {
                 return Err(Status::invalid_argument("choose an order: near: is an order of its own; leave out --order"));
             }
-            let ask = move |views: &[_], near: &_| query::search_near(views, &question, near, limit);
+            let ask = move |views: &[_], near: &_| {
+                let mut found = query::search_near(views, &question, near, limit)?;
+                if with_vectors {
+                    query::load_vectors(views, &mut found.rows)?;
+                }
+                Ok(found)
+            };
             let meant = self.ask_near(&asked, meaning, request.get_ref().collapse_patterns, ask, |rows| rows.patterns_waiting).await?;
             let info = Some(asked.info_of_meant(&meant));
             return Ok(Response::new(SearchResponse { rows: asked.let_out(meant.answer.rows)?, info }));
+        }
+        if let Some(ask) = asked.vectors.clone() {
+            if request.get_ref().order() != WireOrder::Unspecified || request.get_ref().collapse_patterns {
+                return Err(Status::invalid_argument("search vectors: the nearest come first; leave out --order and --collapse"));
+            }
+            let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
+            let rows = on_query_thread(move || {
+                let mut rows = query::search_vectors(&namespaces, &question, &ask, limit)?;
+                if with_vectors {
+                    query::load_vectors(&namespaces, &mut rows)?;
+                }
+                Ok(rows)
+            });
+            let rows = rows.await?;
+            return Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }));
         }
         if request.get_ref().collapse_patterns {
             return Err(Status::invalid_argument(
@@ -211,7 +245,14 @@ impl search_server::Search for SearchService {
             WireOrder::Newest => Order::Newest,
         };
         let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
-        let rows = on_query_thread(move || query::search(&namespaces, &question, order, limit)).await?;
+        let rows = on_query_thread(move || {
+            let mut rows = query::search(&namespaces, &question, order, limit)?;
+            if with_vectors {
+                query::load_vectors(&namespaces, &mut rows)?;
+            }
+            Ok(rows)
+        });
+        let rows = rows.await?;
         Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }))
     }
 
@@ -220,7 +261,12 @@ impl search_server::Search for SearchService {
         meaning::refuse(asked.meaning.as_ref(), "count")?;
         let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
         let question = asked.question.clone();
-        let counts = on_query_thread(move || query::count(&namespaces, &question)).await?;
+        let vectors = asked.vectors.clone();
+        let counts = on_query_thread(move || match vectors {
+            Some(ask) => query::count_vectors(&namespaces, &question, &ask),
+            None => query::count(&namespaces, &question),
+        });
+        let counts = counts.await?;
         Ok(Response::new(CountResponse {
             count: counts.total(),
             by_namespace: counts.by_namespace.into_iter().map(|(namespace, count)| NamespaceCount { namespace, count }).collect(),
@@ -231,6 +277,7 @@ impl search_server::Search for SearchService {
     async fn histogram(&self, request: Request<HistogramRequest>) -> Result<Response<HistogramResponse>, Status> {
         let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
         meaning::refuse(asked.meaning.as_ref(), "draw a histogram")?;
+        vectors::refuse(asked.vectors.as_ref(), "draw a histogram")?;
         let step_ns = u64::try_from(request.get_ref().step_ns)
             .map_err(|_| Status::invalid_argument("choose a step: it is a number of nanoseconds, 1 or more; 0 lets the server choose"))?;
         let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
@@ -246,6 +293,7 @@ impl search_server::Search for SearchService {
 
     async fn patterns(&self, request: Request<PatternsRequest>) -> Result<Response<PatternsResponse>, Status> {
         let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
+        vectors::refuse(asked.vectors.as_ref(), "show patterns")?;
         let limit = limit_of(request.get_ref().limit)?;
         let question = asked.question.clone();
         if let Some(meaning) = &asked.meaning {
@@ -264,6 +312,7 @@ impl search_server::Search for SearchService {
     async fn tail(&self, request: Request<TailRequest>) -> Result<Response<Self::TailStream>, Status> {
         let asked = self.asked(&request, request.get_ref().spec.as_ref(), false)?;
         meaning::refuse(asked.meaning.as_ref(), "follow what arrives")?;
+        vectors::refuse(asked.vectors.as_ref(), "follow what arrives")?;
         let backlog = request.get_ref().backlog.min(LIMIT_MAX) as usize;
         Ok(Response::new(Box::pin(tail::follow(self.views.clone(), asked, backlog))))
     }
@@ -272,7 +321,13 @@ impl search_server::Search for SearchService {
         let asked = self.asked(&request, request.get_ref().spec.as_ref(), true)?;
         let View { token, namespaces, unknown, manifest } = self.view(&asked).await?;
         let question = asked.question.clone();
-        let plan = on_query_thread(move || query::explain(&namespaces, &question)).await?;
+        let vectors = asked.vectors.clone();
+        let plan = on_query_thread(move || {
+            let filter = query::explain(&namespaces, &question)?;
+            let Some(ask) = vectors else { return Ok(filter) };
+            Ok(format!("{}\n{filter}", query::explain_vectors(&namespaces, &question, &ask, LIMIT_DEFAULT as usize)?))
+        });
+        let plan = plan.await?;
         let (mut canonical, mut plan) = (asked.query.expr.to_string(), plan);
         if let Some(meaning) = &asked.meaning {
             canonical = format!("near:{:?} {canonical}", meaning.text);

@@ -1,18 +1,22 @@
 //! Sealed chunks of one namespace: where a segment gets the columns that it does not hold.
 
 use super::ViewError;
-use super::packs::Packs;
+use super::packs::{ChunkVectors, Packs};
+use super::vector_indexes::{OpenedIndex, VectorIndexes};
+use bytes::Bytes;
 use rustc_hash::FxHashMap;
 use siltstone_core::{ChunkId, ErrorKind};
-use siltstone_format::manifest::{Manifest, NamespaceManifest, PackRecord};
+use siltstone_format::manifest::{Manifest, NamespaceManifest, PackRecord, VectorIndexRecord};
 use siltstone_format::{EntryRef, Rows, RowsBuilder};
 use siltstone_segment::{ChunkFetcher, ChunkRows, FetchError, ScanSlice};
+use siltstone_vector::ByteRange;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The sealed chunks of a namespace at one version. Its reads block: they are made on query threads.
 pub(super) struct Chunks {
     packs: Arc<Packs>,
+    indexes: Arc<VectorIndexes>,
     manifest: Manifest,
     namespace: Arc<NamespaceManifest>,
     runtime: tokio::runtime::Handle,
@@ -21,8 +25,8 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn new(packs: Arc<Packs>, manifest: Manifest, namespace: Arc<NamespaceManifest>) -> Self {
-        Self { packs, manifest, namespace, runtime: tokio::runtime::Handle::current(), places: OnceLock::new() }
+    pub(super) fn new(packs: Arc<Packs>, indexes: Arc<VectorIndexes>, manifest: Manifest, namespace: Arc<NamespaceManifest>) -> Self {
+        Self { packs, indexes, manifest, namespace, runtime: tokio::runtime::Handle::current(), places: OnceLock::new() }
     }
 
     fn pack_of(&self, chunk: ChunkId) -> Result<&Arc<PackRecord>, ViewError> {
@@ -43,6 +47,30 @@ impl Chunks {
     fn timestamps(&self, chunk: ChunkId) -> Result<Arc<[i64]>, ViewError> {
         let pack = self.pack_of(chunk)?;
         self.runtime.block_on(self.packs.chunk_timestamps(&self.manifest, pack, chunk))
+    }
+
+    /// Whether a chunk is among them.
+    pub(super) fn has(&self, chunk: ChunkId) -> bool {
+        self.pack_of(chunk).is_ok()
+    }
+
+    /// The vectors of a chunk, and the offsets of its rows.
+    pub(super) fn vectors(&self, chunk: ChunkId) -> Result<(ChunkVectors, Arc<[u16]>), ViewError> {
+        let pack = self.pack_of(chunk)?;
+        self.runtime.block_on(async {
+            let vectors = self.packs.chunk_vectors(&self.manifest, pack, chunk).await?;
+            Ok((vectors, self.packs.chunk_offsets(&self.manifest, pack, chunk).await?))
+        })
+    }
+
+    /// An index over vectors.
+    pub(super) fn vector_index(&self, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
+        self.runtime.block_on(self.indexes.open(&self.manifest, record))
+    }
+
+    /// Bytes of an opened index.
+    pub(super) fn fetch_of_index(&self, opened: &OpenedIndex, range: &ByteRange) -> Result<Bytes, ViewError> {
+        self.runtime.block_on(self.indexes.fetch(opened, range))
     }
 
     /// A chunk's rows as slices that can be scanned: one for each run of offsets without a gap.
@@ -89,6 +117,7 @@ fn part_of(rows: &Rows, range: Range<usize>) -> Rows {
             pod: &entry.pod,
             container: &entry.container,
             attributes: &entry.attributes,
+            vectors: &[],
         };
         builder.push(&parts).expect("a part of a block is no larger than the block");
     }

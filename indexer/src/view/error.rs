@@ -1,11 +1,12 @@
 //! Why a view can't be opened or read.
 
-use siltstone_core::{BatchId, ChunkId, CommitToken, ErrorKind, ModelId, PackId, RowAddress, SegmentId, VectorSetId};
+use siltstone_core::{BatchId, ChunkId, CommitToken, ErrorKind, ModelId, PackId, RowAddress, SegmentId, VectorIndexId, VectorSetId};
 use siltstone_format::DecodeError;
 use siltstone_format::vectors::PatternVectorsError;
 use siltstone_metadata_client::ClientError;
 use siltstone_segment::SegmentError;
 use siltstone_store::StoreError;
+use siltstone_vector::VectorError;
 
 /// Why a view can't be opened or read.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,32 @@ pub enum ViewError {
         /// The model of the set.
         found: ModelId,
     },
+    /// A stored index over vectors is damaged.
+    #[error("read vector index {index} of {key}: {source}")]
+    VectorIndex {
+        /// Which.
+        index: VectorIndexId,
+        /// The object.
+        key: String,
+        /// Why not.
+        source: VectorError,
+    },
+    /// An index is not as its record says: a damaged manifest or a bug.
+    #[error("open vector index {index} of {key}: its field, dimension or rows are not those of the manifest")]
+    OtherIndex {
+        /// Which.
+        index: VectorIndexId,
+        /// The object.
+        key: String,
+    },
+    /// Stored vectors have another dimension than their field: a damaged manifest or a bug.
+    #[error("read the vectors {field:?} of chunk {chunk}: they are not as the field was declared")]
+    VectorDimension {
+        /// The chunk.
+        chunk: ChunkId,
+        /// The field.
+        field: String,
+    },
     /// The manifest names an object that it does not know: a bug.
     #[error("read pack {pack}: the manifest does not know its object")]
     UnknownObject {
@@ -114,9 +141,10 @@ impl ViewError {
                 ErrorKind::NotFound | ErrorKind::InvalidInput => ErrorKind::Corrupt,
                 kind => kind,
             },
-            Self::Corrupt { .. } | Self::OtherModel { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. } | Self::OtherIndex { .. } | Self::OtherModel { .. } | Self::VectorDimension { .. } => ErrorKind::Corrupt,
             Self::Vectors { source, .. } => source.kind(),
             Self::Segment { source, .. } => source.kind(),
+            Self::VectorIndex { source, .. } => source.kind(),
             Self::UnknownObject { .. } | Self::UnknownBatch { .. } | Self::NoRow { .. } | Self::NoChunk { .. } => ErrorKind::Internal,
         }
     }

@@ -4,12 +4,14 @@
 //! deliberately not here: what a query asks (`query`), and who may ask (`serve`).
 
 mod chunks;
+mod entry_vectors;
 mod error;
 mod follow;
 mod live;
 mod namespace;
 mod packs;
 mod segments;
+mod vector_indexes;
 mod vectors;
 
 pub use error::ViewError;
@@ -19,6 +21,7 @@ pub use namespace::NamespaceView;
 
 pub(crate) use packs::Packs;
 pub(crate) use segments::Segments;
+pub(crate) use vector_indexes::{OpenedIndex, VectorIndexes};
 pub(crate) use vectors::VectorSets;
 
 use siltstone_core::{CommitToken, ModelId};
@@ -36,6 +39,8 @@ pub struct ViewConfig {
     pub segment_bytes_max: u64,
     /// Bytes of decoded chunks of packs.
     pub chunk_bytes_max: u64,
+    /// Bytes of opened indexes over vectors of entries.
+    pub index_bytes_max: u64,
     /// Bytes of opened sets of pattern vectors.
     pub vector_bytes_max: u64,
     /// How long a query waits for the commit that it asks for.
@@ -44,7 +49,13 @@ pub struct ViewConfig {
 
 impl Default for ViewConfig {
     fn default() -> Self {
-        Self { segment_bytes_max: 1 << 30, chunk_bytes_max: 256 << 20, vector_bytes_max: 256 << 20, min_commit_wait_ms: 10_000 }
+        Self {
+            segment_bytes_max: 1 << 30,
+            chunk_bytes_max: 256 << 20,
+            index_bytes_max: 1 << 30,
+            vector_bytes_max: 256 << 20,
+            min_commit_wait_ms: 10_000,
+        }
     }
 }
 
@@ -60,6 +71,7 @@ struct Inner {
     segments: Arc<Segments>,
     packs: Arc<Packs>,
     vectors: Arc<VectorSets>,
+    indexes: Arc<VectorIndexes>,
     live: Arc<LiveRows>,
 }
 
@@ -81,8 +93,9 @@ impl Views {
     pub fn new(config: ViewConfig, metadata: Arc<dyn MetadataClient>, store: Arc<dyn ObjectStore>, live: Arc<LiveRows>) -> Self {
         let segments = Arc::new(Segments::new(store.clone(), config.segment_bytes_max));
         let vectors = Arc::new(VectorSets::new(store.clone(), config.vector_bytes_max));
+        let indexes = Arc::new(VectorIndexes::new(store.clone(), config.index_bytes_max));
         let packs = Arc::new(Packs::new(store, config.chunk_bytes_max));
-        Self { inner: Arc::new(Inner { config, metadata, segments, packs, vectors, live }) }
+        Self { inner: Arc::new(Inner { config, metadata, segments, packs, vectors, indexes, live }) }
     }
 
     /// The newest view of these namespaces that covers a commit.
@@ -145,6 +158,10 @@ impl Views {
 
     pub(crate) fn vectors(&self) -> &Arc<VectorSets> {
         &self.inner.vectors
+    }
+
+    pub(crate) fn vector_indexes(&self) -> &Arc<VectorIndexes> {
+        &self.inner.indexes
     }
 
     pub(crate) fn segments(&self) -> &Arc<Segments> {

@@ -53,13 +53,18 @@ impl NamespaceView {
         self.live.get(&chunk).map_or(&[], Vec::as_slice)
     }
 
+    /// Chunks with rows that lie in batches.
+    pub(super) fn live_chunks(&self) -> impl Iterator<Item = ChunkId> {
+        self.live.keys().copied()
+    }
+
     /// What the sources are, in words.
     #[must_use]
     pub fn describe(&self) -> String {
         format!("{} segments; {} live rows that are scanned", self.segments, self.live_rows)
     }
 
-    /// The entry at an address. Blocks when its columns are not in memory.
+    /// The entry at an address; of its vectors the fields alone where it is sealed. Blocks when its columns are not in memory.
     ///
     /// # Errors
     /// [`ViewError`]
@@ -83,7 +88,7 @@ impl NamespaceView {
 impl Views {
     pub(super) async fn open_namespace(&self, manifest: &Manifest, namespace: &Arc<NamespaceManifest>) -> Result<NamespaceView, ViewError> {
         let inner = &self.inner;
-        let chunks = Arc::new(Chunks::new(inner.packs.clone(), manifest.clone(), namespace.clone()));
+        let chunks = Arc::new(Chunks::new(inner.packs.clone(), inner.indexes.clone(), manifest.clone(), namespace.clone()));
         let open = |record| async move { inner.segments.open(manifest, record).await };
         let records: Vec<_> = namespace.segments.values().map(|record| open(record.as_ref())).collect();
         let readers: Vec<_> = stream::iter(records).buffered(READS_AT_ONCE).try_collect().await?;

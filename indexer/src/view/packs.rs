@@ -8,7 +8,7 @@ use siltstone_core::{ChunkId, PackId};
 use siltstone_format::batch::decode_slice;
 use siltstone_format::manifest::{CheckedRange, Manifest, PackRecord, SliceRef};
 use siltstone_format::pack::{ChunkEntry, Column, PackPatterns, PackReader};
-use siltstone_format::{DecodeError, Rows};
+use siltstone_format::{DecodeError, Rows, VectorColumn};
 use siltstone_segment::ChunkRows;
 use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectKey, ObjectStore};
@@ -47,12 +47,22 @@ impl Weighter<ChunkPlace, Arc<[i64]>> for Weights {
     }
 }
 
+/// The vectors of a chunk, by field; rows are those of the pack, which [`Packs::chunk_offsets`] gives the offsets of.
+pub(crate) type ChunkVectors = Arc<[VectorColumn]>;
+
+impl Weighter<ChunkPlace, ChunkVectors> for Weights {
+    fn weight(&self, _: &ChunkPlace, vectors: &ChunkVectors) -> u64 {
+        64 + vectors.iter().map(|column| 64 + 4 * (column.rows.len() + column.values.len()) as u64).sum::<u64>()
+    }
+}
+
 /// Reads packs and batches.
 pub(crate) struct Packs {
     store: Arc<dyn ObjectStore>,
     packs: Cache<PackId, Arc<OpenedPack>, Weights>,
     rows: Cache<ChunkPlace, ChunkRows, Weights>,
     times: Cache<ChunkPlace, Arc<[i64]>, Weights>,
+    vectors: Cache<ChunkPlace, ChunkVectors, Weights>,
 }
 
 /// Chunks that the caches' tables are made for: some 0.5 MB a decoded chunk.
@@ -70,30 +80,67 @@ impl Packs {
             store,
             packs: Cache::with_weighter(CHUNKS_EXPECTED, bytes_max / PACK_SHARE, Weights),
             rows: Cache::with_weighter(CHUNKS_EXPECTED, bytes_max, Weights),
+            vectors: Cache::with_weighter(CHUNKS_EXPECTED, bytes_max, Weights),
             times: Cache::with_weighter(CHUNKS_EXPECTED * 8, bytes_max / TIMES_SHARE, Weights),
         }
     }
 
-    /// All rows of a chunk of a pack.
+    /// All rows of a chunk of a pack; of their vectors the fields alone.
     pub(crate) async fn chunk_rows(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
-        self.rows.get_or_insert_async(&(pack.id, chunk), self.read_chunk_rows(manifest, pack, chunk)).await
+        self.rows.get_or_insert_async(&(pack.id, chunk), self.read_chunk_rows(manifest, pack, chunk, false)).await
     }
 
-    /// As [`chunk_rows`](Self::chunk_rows), for one use: what queries keep is used, and nothing pushes it out.
+    /// As [`chunk_rows`](Self::chunk_rows) with vectors, for one use: what queries keep is used, and nothing pushes it out.
     pub(crate) async fn chunk_rows_once(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
         match self.rows.get(&(pack.id, chunk)) {
-            Some(rows) => Ok(rows),
-            None => self.read_chunk_rows(manifest, pack, chunk).await,
+            Some(rows) if rows.rows.vectors.is_empty() => Ok(rows),
+            _ => self.read_chunk_rows(manifest, pack, chunk, true).await,
         }
     }
 
-    async fn read_chunk_rows(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkRows, ViewError> {
+    async fn read_chunk_rows(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId, with_vectors: bool) -> Result<ChunkRows, ViewError> {
         let opened = self.open(manifest, pack).await?;
         let entry = entry_of(&opened, chunk)?;
-        let all = entry.range_of_all();
-        let bytes = self.read(&opened.key, || format!("chunk {chunk}"), all.offset..all.end()).await?;
-        let rows = opened.reader.decode_rows(entry, &opened.patterns, &bytes).map_err(corrupt(&opened.key, || format!("chunk {chunk}")))?;
+        let range = if with_vectors { entry.range_of_all() } else { entry.range_without_vectors() };
+        let bytes = self.read(&opened.key, || format!("chunk {chunk}"), range.offset..range.end()).await?;
+        let rows = match with_vectors {
+            true => opened.reader.decode_rows(entry, &opened.patterns, &bytes),
+            false => opened.reader.decode_rows_without_vectors(entry, &opened.patterns, &bytes),
+        };
+        let rows = rows.map_err(corrupt(&opened.key, || format!("chunk {chunk}")))?;
         Ok(ChunkRows { offsets: offsets_of(entry, rows.len()), rows: Arc::new(rows) })
+    }
+
+    /// The vectors of a chunk of a pack.
+    pub(crate) async fn chunk_vectors(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkVectors, ViewError> {
+        self.vectors.get_or_insert_async(&(pack.id, chunk), self.read_chunk_vectors(manifest, pack, chunk)).await
+    }
+
+    /// As [`chunk_vectors`](Self::chunk_vectors), for one use.
+    pub(crate) async fn chunk_vectors_once(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkVectors, ViewError> {
+        match self.vectors.get(&(pack.id, chunk)) {
+            Some(vectors) => Ok(vectors),
+            None => self.read_chunk_vectors(manifest, pack, chunk).await,
+        }
+    }
+
+    async fn read_chunk_vectors(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<ChunkVectors, ViewError> {
+        let opened = self.open(manifest, pack).await?;
+        let entry = entry_of(&opened, chunk)?;
+        if !entry.has_vectors() {
+            return Ok(Arc::new([]));
+        }
+        let what = || format!("vectors of chunk {chunk}");
+        let range = entry.range_of_vectors();
+        let bytes = self.read(&opened.key, what, range.offset..range.end()).await?;
+        Ok(opened.reader.decode_vectors(entry, &bytes).map_err(corrupt(&opened.key, what))?.into())
+    }
+
+    /// The offsets of the rows of a chunk of a pack, row by row.
+    pub(crate) async fn chunk_offsets(&self, manifest: &Manifest, pack: &PackRecord, chunk: ChunkId) -> Result<Arc<[u16]>, ViewError> {
+        let opened = self.open(manifest, pack).await?;
+        let entry = entry_of(&opened, chunk)?;
+        Ok(offsets_of(entry, entry.rows as usize))
     }
 
     /// Drops what is kept of packs that were replaced.
@@ -101,6 +148,7 @@ impl Packs {
         self.packs.retain(|pack, _| !replaced.contains(pack));
         self.rows.retain(|(pack, _), _| !replaced.contains(pack));
         self.times.retain(|(pack, _), _| !replaced.contains(pack));
+        self.vectors.retain(|(pack, _), _| !replaced.contains(pack));
     }
 
     /// The timestamps of a chunk of a pack, row by row.

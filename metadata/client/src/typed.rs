@@ -4,7 +4,7 @@ use crate::{ClientError, MetadataClient};
 use async_trait::async_trait;
 use siltstone_core::{BatchId, ChunkId, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 use siltstone_format::{
-    command::{CommandBody, CommitBatch, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome},
+    command::{CommandBody, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome},
     manifest::Manifest,
 };
 
@@ -85,6 +85,19 @@ pub trait MetadataClientExt: MetadataClient {
     /// Commits pattern vectors. After an unknown outcome, repeat the very same command.
     async fn commit_vectors(&self, commit: CommitVectors) -> Result<CommitToken, ClientError> {
         Ok(self.apply(CommandBody::CommitVectors(commit)).await?.0)
+    }
+
+    /// Makes a field of vectors known in a namespace. The dimension that holds is that of the first declaration.
+    async fn declare_vector_field(&self, namespace: NamespaceId, field: &str, dimension: u16) -> Result<u16, ClientError> {
+        match self.apply(CommandBody::DeclareVectorField { namespace, field: field.to_owned(), dimension }).await?.1 {
+            Reply::VectorField { dimension } => Ok(dimension),
+            _ => Err(ClientError::UnexpectedReply { command: "declare_vector_field" }),
+        }
+    }
+
+    /// Commits indexes over vectors of entries; after an unknown outcome, repeat the very same command.
+    async fn commit_indexes(&self, commit: CommitIndexes) -> Result<CommitToken, ClientError> {
+        Ok(self.apply(CommandBody::CommitIndexes(commit)).await?.0)
     }
 
     /// Makes a model known.

@@ -7,6 +7,7 @@
 mod batch;
 mod draft;
 mod epochs;
+mod indexes;
 mod merge;
 mod models;
 mod namespaces;
@@ -120,6 +121,8 @@ fn apply(draft: &mut Manifest, body: &CommandBody) -> Result<Reply, Rejection> {
         CommandBody::AddModel { model, dimension, source } => models::add(draft, model, *dimension, source),
         CommandBody::UseModel { model } => models::serve(draft, model),
         CommandBody::RemoveModel { model } => models::remove(draft, model),
+        CommandBody::DeclareVectorField { namespace, field, dimension } => indexes::declare(draft, *namespace, field, *dimension),
+        CommandBody::CommitIndexes(commit) => indexes::commit(draft, commit),
         CommandBody::ForgetRetired { batches, objects, .. } => retire::forget(draft, batches, objects),
     }
 }

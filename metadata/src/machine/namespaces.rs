@@ -41,6 +41,7 @@ pub(super) fn drop(draft: &mut Manifest, name: &str) -> Result<Reply, Rejection>
     namespace.packs.values().for_each(|pack| retire::release_object(draft, pack.object));
     namespace.segments.values().for_each(|segment| retire::release_object(draft, segment.object));
     namespace.vectors.values().for_each(|set| retire::release_object(draft, set.object));
+    namespace.vector_indexes.values().for_each(|index| retire::release_object(draft, index.object));
     draft.totals.subtract(&namespace.totals);
     draft.unsealed.remove_mut(&id);
     draft.names.remove_mut(name);

@@ -4,7 +4,7 @@ use super::draft::{check_footer, check_range, invalid};
 use siltstone_core::{Epoch, ObjectId};
 use siltstone_format::{
     command::Rejection,
-    manifest::{EpochRecord, Manifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord, VectorSetRecord},
+    manifest::{EpochRecord, Manifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord, VectorIndexRecord, VectorSetRecord},
 };
 
 /// Whether the object was committed before, by this very command: an object is named by one command only, so it is its key.
@@ -52,6 +52,16 @@ pub(super) fn take_vectors(owner: &mut EpochRecord, object: &ObjectRecord, set: 
     }
     check_range(object.len_bytes, set.byte_range())?;
     take_id(owner, set.id.0)
+}
+
+/// Checks a new index over vectors of entries, and uses up its id.
+pub(super) fn take_index(owner: &mut EpochRecord, object: &ObjectRecord, index: &VectorIndexRecord) -> Result<(), Rejection> {
+    if index.object != object.id || index.vectors == 0 || index.chunks.is_empty() {
+        return Err(invalid(format!("vector index {} is empty, or lies in another object than its command's", index.id)));
+    }
+    check_range(object.len_bytes, index.range)?;
+    check_range(object.len_bytes, index.addresses.range())?;
+    take_id(owner, index.id.0)
 }
 
 /// Notes an object with this many packs, segments and vector sets.

@@ -120,6 +120,9 @@ impl Naive {
             CommandBody::AddModel { model, dimension, source } => self.vectors.add_model(model, *dimension, source),
             CommandBody::UseModel { model } => self.vectors.use_model(model),
             CommandBody::RemoveModel { model } => self.vectors.remove_model(model),
+            CommandBody::DeclareVectorField { .. } | CommandBody::CommitIndexes(_) => {
+                unreachable!("histories have none; the machine's own tests have examples")
+            }
             CommandBody::ForgetRetired { batches, objects, .. } => {
                 if batches.iter().any(|id| self.is_batch_named(*id)) || objects.iter().any(|id| self.is_object_named(*id)) {
                     return None;

@@ -9,7 +9,7 @@ use crate::limits::ENTRY_BYTES_MAX;
 use crate::mapping::{Field, Key};
 use crate::options::ImportOptions;
 use crate::timestamp::{TimeUnit, timestamp_from_float, timestamp_from_number, timestamp_from_text};
-use siltstone_core::{Entry, Severity, Value};
+use siltstone_core::{Entry, EntryVector, Severity, Value, VectorFault};
 use std::collections::HashMap;
 
 /// Why a line or row gives no entry.
@@ -34,12 +34,25 @@ pub(crate) struct Made {
     pub(crate) severity_unreadable: bool,
 }
 
+impl Made {
+    /// The entry with one more vector.
+    pub(crate) fn with_vector(mut self, field: &str, values: Vec<f32>) -> Result<Self, Refused> {
+        let vector = vector_of(field, values)?;
+        self.bytes += vector_bytes(&vector);
+        self.entry.vectors.push(vector);
+        Ok(self)
+    }
+}
+
 /// An entry, or why there is none.
 pub(crate) type Outcome = Result<Made, Refused>;
 
 /// Makes entries under one mapping.
 pub(crate) struct EntryMaker {
     keys: Vec<Key>,
+    /// Every entry gets a vector, and need not have a body.
+    has_vectors: bool,
+    vector_columns: Option<Vec<String>>,
     /// What entries get that bring no value of their own. Its body and attributes are empty.
     fallback: Entry,
 }
@@ -54,7 +67,7 @@ impl EntryMaker {
             severity: options.severity,
             ..Entry::default()
         };
-        Self { keys: options.mapping.keys(), fallback }
+        Self { keys: options.mapping.keys(), has_vectors: options.vectors.is_some(), vector_columns: options.vector_columns.clone(), fallback }
     }
 
     /// An entry whose source is a body alone.
@@ -66,9 +79,15 @@ impl EntryMaker {
         Ok(Made { bytes: entry_bytes(&entry), entry, timestamp_unreadable: false, severity_unreadable: false })
     }
 
+    /// Whether a list of floats of this name is a vector.
+    pub(crate) fn takes_vector(&self, name: &str) -> bool {
+        let is_chosen = self.vector_columns.as_ref().is_none_or(|columns| columns.iter().any(|column| column == name));
+        is_chosen && !self.keys.iter().any(|key| key.path == name)
+    }
+
     /// Begins to gather the keys and values of one source record.
     pub(crate) fn gather<'a>(&'a self) -> Gather<'a> {
-        Gather { maker: self, slots: vec![None; self.keys.len()], attributes: Vec::new(), bytes: 0 }
+        Gather { maker: self, slots: vec![None; self.keys.len()], attributes: Vec::new(), vectors: Vec::new(), bytes: 0 }
     }
 }
 
@@ -78,6 +97,7 @@ pub(crate) struct Gather<'a> {
     /// The value of each key of the mapping.
     slots: Vec<Option<Given<'a>>>,
     attributes: Vec<(String, Value)>,
+    vectors: Vec<EntryVector>,
     /// Bytes of attributes so far.
     bytes: usize,
 }
@@ -106,6 +126,12 @@ impl<'a> Gather<'a> {
             return Err(Refused { reason: RefusalReason::EntryTooLarge, detail });
         }
         self.attributes.push((path.to_owned(), value.to_value()));
+        Ok(())
+    }
+
+    /// Takes a vector.
+    pub(crate) fn vector(&mut self, field: &str, values: Vec<f32>) -> Result<(), Refused> {
+        self.vectors.push(vector_of(field, values)?);
         Ok(())
     }
 
@@ -174,7 +200,13 @@ impl<'a> Gather<'a> {
         if entry.namespace.is_empty() {
             return Err(Refused::because(RefusalReason::NamespaceMissing));
         }
-        entry.body = body.ok_or_else(|| Refused::because(RefusalReason::BodyMissing))?;
+        // What has a vector can be found by it: a reference to a shard of logs needs no body.
+        let may_lack_body = maker.has_vectors || !self.vectors.is_empty();
+        entry.body = match body {
+            None if may_lack_body => Vec::new(),
+            body => body.ok_or_else(|| Refused::because(RefusalReason::BodyMissing))?,
+        };
+        entry.vectors = self.vectors;
         entry.attributes = self.attributes;
         keep_last_of_each_name(&mut entry.attributes);
         let bytes = entry_bytes(&entry);
@@ -223,7 +255,20 @@ fn entry_bytes(entry: &Entry) -> usize {
         Value::Int(_) | Value::Float(_) | Value::Bool(_) => 8,
     };
     let attributes: usize = entry.attributes.iter().map(|(name, value)| name.len() + value_bytes(value)).sum();
-    attributes + entry.body.len() + entry.namespace.len() + entry.deployment.len() + entry.pod.len() + entry.container.len()
+    let vectors: usize = entry.vectors.iter().map(vector_bytes).sum();
+    attributes + vectors + entry.body.len() + entry.namespace.len() + entry.deployment.len() + entry.pod.len() + entry.container.len()
+}
+
+/// A vector, or why the entry is refused.
+fn vector_of(field: &str, values: Vec<f32>) -> Result<EntryVector, Refused> {
+    match VectorFault::of(&values) {
+        None => Ok(EntryVector { field: field.to_owned(), values }),
+        Some(fault) => Err(Refused { reason: RefusalReason::InvalidVector, detail: format!("{field}: {fault}") }),
+    }
+}
+
+fn vector_bytes(vector: &EntryVector) -> usize {
+    vector.field.len() + vector.values.len() * size_of::<f32>()
 }
 
 /// Where a name is repeated, the last value stays, in its place.

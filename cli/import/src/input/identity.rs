@@ -63,7 +63,7 @@ pub(crate) enum Identity {
 }
 
 /// The producer of a source: 32 lower-case hexadecimal digits. 128 bits, so that no two sources of one principal ever meet.
-pub(crate) fn producer_of(identity: &Identity, options: &ImportOptions, format: Format) -> String {
+pub(crate) fn producer_of(identity: &Identity, options: &ImportOptions, format: Format, vectors: Option<(&str, &blake3::Hash)>) -> String {
     let mut hasher = blake3::Hasher::new_derive_key("siltstone import producer");
     match identity {
         Identity::Content(content) => hasher.update(b"content").update(content.hash.as_bytes()),
@@ -71,5 +71,8 @@ pub(crate) fn producer_of(identity: &Identity, options: &ImportOptions, format: 
         Identity::Id(SourceId::Run(id)) => hasher.update(b"run").update(blake3::hash(id.as_bytes()).as_bytes()),
     };
     hasher.update(options.digest(format).as_bytes());
+    if let Some((field, content)) = vectors {
+        hasher.update(b"vectors").update(blake3::hash(field.as_bytes()).as_bytes()).update(content.as_bytes());
+    }
     hasher.finalize().to_hex()[..32].to_owned()
 }

@@ -1,7 +1,7 @@
 //! Rows of a Parquet file to entries, without Arrow.
 //!
 //! Columns outside lists and maps, those of structs included, are read as columns, a few rows at a time; a column of a struct has the path of its
-//! names as its name. Lists and maps become JSON text. Row groups are read one after the other, pages as they are needed.
+//! names as its name. Lists of floats become vectors, other lists and maps JSON text. Row groups are read one after the other, pages as they are needed.
 //!
 //! The decoder may panic on damaged files, so every call into it is guarded, and a panic is an error of the file.
 //!
@@ -147,12 +147,13 @@ impl Group {
         }
         self.rows_left -= 1;
         self.rows_decoded -= 1;
-        let nested = self.nested.as_mut().map(NestedColumns::next).transpose()?.unwrap_or_default();
+        let takes_vector = |name: &str| maker.takes_vector(name);
+        let nested = self.nested.as_mut().map(|nested| nested.next(&takes_vector)).transpose()?.unwrap_or_default();
         let mut gather = maker.gather();
         let mut bytes = 0;
         let mut result = Ok(());
         let values = self.flat.iter_mut().filter_map(FlatColumn::next);
-        let nested_values = nested.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let nested_values = nested.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
         for (name, value) in values.chain(nested_values) {
             bytes += value.bytes() as u64;
             if value.bytes() > 2 * LINE_BYTES_MAX {
@@ -169,6 +170,10 @@ impl Group {
                     None => gather.attribute(name, &value),
                 };
             }
+        }
+        for (name, values) in nested.vectors {
+            bytes += (values.len() * size_of::<f32>()) as u64;
+            result = result.and_then(|()| gather.vector(&name, values));
         }
         let made = result.and_then(|()| gather.finish()).and_then(|made| {
             if made.entry.body.len() > LINE_BYTES_MAX {

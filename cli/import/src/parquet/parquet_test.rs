@@ -5,7 +5,7 @@ use crate::batch::Refusals;
 use crate::input::{Format, Input, SourceId};
 use crate::options::ImportOptions;
 use crate::source::ImportSource;
-use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use siltstone_core::{Entry, Severity, Value};
@@ -41,6 +41,7 @@ fn the_rows_of_another_writer_are_typed_entries() {
         let reasons: Vec<_> = refused.samples().iter().map(|refusal| (refusal.line, refusal.reason)).collect();
         assert_eq!(reasons, [(3, RefusalReason::NamespaceMissing), (4, RefusalReason::BodyMissing)], "{codec}");
         let first = Entry {
+            vectors: Vec::new(),
             namespace: "shop".into(),
             deployment: String::new(),
             pod: "cart-1".into(),
@@ -176,4 +177,64 @@ fn no_flipped_byte_and_no_cut_makes_it_panic() {
         }
     }
     assert!(errors > 1_000, "{errors}");
+}
+
+/// A file with a body and a list of floats for each row: `None` for no list, `None` in it for a number that is missing.
+fn with_lists(rows: &[(Option<&str>, Option<Vec<Option<f64>>>)]) -> Vec<u8> {
+    let schema = "message m { optional binary body (UTF8); optional group embedding (LIST) { repeated group list { optional double element; } } }";
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(parse_message_type(schema).unwrap()), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let levels: Vec<i16> = rows.iter().map(|(body, _)| i16::from(body.is_some())).collect();
+    let values: Vec<ByteArray> = rows.iter().filter_map(|(body, _)| body.map(|body| body.as_bytes().to_vec().into())).collect();
+    column.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None).unwrap();
+    column.close().unwrap();
+    let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, list) in rows {
+        let elements = list.as_deref().unwrap_or_default();
+        if elements.is_empty() {
+            definitions.push(i16::from(list.is_some()));
+            repetitions.push(0);
+        }
+        for (at, element) in elements.iter().enumerate() {
+            definitions.push(if element.is_some() { 3 } else { 2 });
+            repetitions.push(i16::from(at > 0));
+            values.extend(*element);
+        }
+    }
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<DoubleType>().write_batch(&values, Some(&definitions), Some(&repetitions)).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+#[test]
+fn lists_of_floats_are_vectors_and_stand_in_for_a_body() {
+    let rows = [
+        (Some("a"), Some(vec![Some(0.5), Some(-1.0)])),
+        (None, Some(vec![Some(0.25), Some(2.0)])),
+        (Some("no list"), None),
+        (Some("empty"), Some(vec![])),
+        (None, None),
+        (Some("missing"), Some(vec![Some(1.0), None])),
+        (Some("zero"), Some(vec![Some(0.0), Some(0.0)])),
+        (Some("too large"), Some(vec![Some(1e300), Some(0.0)])),
+    ];
+    let bytes = with_lists(&rows);
+    let options = ImportOptions { namespace: "n".into(), ..ImportOptions::default() };
+    let (entries, refused) = read_all(stream(&bytes), &options).unwrap();
+    let vectors: Vec<Vec<f32>> = entries.iter().flat_map(|entry| entry.vectors.iter().map(|vector| vector.values.clone())).collect();
+    assert_eq!(vectors, [vec![0.5, -1.0], vec![0.25, 2.0]]);
+    assert_eq!(entries.iter().map(|entry| entry.body.as_slice()).collect::<Vec<_>>(), [&b"a"[..], b"", b"no list", b"empty"]);
+    assert!(entries[0].vectors[0].field == "embedding" && entries.iter().all(|entry| entry.attributes.is_empty()));
+    let reasons: Vec<_> = refused.samples().iter().map(|refusal| (refusal.line, refusal.reason)).collect();
+    let invalid = RefusalReason::InvalidVector;
+    assert_eq!(reasons, [(5, RefusalReason::BodyMissing), (6, invalid), (7, invalid), (8, invalid)]);
+
+    // Of columns that are not chosen, and of those that fill a field, lists stay text.
+    let options = ImportOptions { vector_columns: Some(vec!["other".into()]), ..options };
+    let (entries, _) = read_all(stream(&bytes), &options).unwrap();
+    assert!(entries.iter().all(|entry| entry.vectors.is_empty()));
+    assert_eq!(entries[0].attributes, [text("embedding", "[0.5,-1]")]);
 }

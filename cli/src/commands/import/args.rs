@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use siltstone_core::Severity;
 use siltstone_format::manifest::is_namespace_name;
-use siltstone_import::{Format, ImportOptions, Mapping};
+use siltstone_import::{Format, ImportOptions, Mapping, VectorsFile};
 use std::path::PathBuf;
 
 #[derive(Args, Debug, Clone)]
@@ -41,6 +41,15 @@ pub(crate) struct ImportArgs {
     /// Do not look for a timestamp at the start of a line of plain text.
     #[arg(long)]
     pub no_detect_timestamps: bool,
+    /// Vectors made elsewhere, an NPY file of 16, 32 or 64 bit floats: row i belongs to the i-th record (line that is not blank) of the one FILE.
+    #[arg(long, value_name = "FILE.npy")]
+    pub vectors: Option<PathBuf>,
+    /// The field that the vectors of --vectors get.
+    #[arg(long, value_name = "NAME", default_value = "vector", requires = "vectors")]
+    pub vector_field: String,
+    /// A Parquet column of lists of floats that is a vector; the others become attributes. May be repeated. Without it, all of them are vectors.
+    #[arg(long = "vector-column", value_name = "NAME")]
+    pub vector_columns: Vec<String>,
     /// A name for standard input that you promise to give to the same content again: repeating the import then adds nothing twice.
     #[arg(long, value_name = "NAME")]
     pub source_id: Option<String>,
@@ -100,6 +109,10 @@ impl ImportArgs {
             FormatArg::Ndjson => Format::Ndjson,
             FormatArg::Parquet => Format::Parquet,
         });
+        if self.vectors.is_some() && self.files.len() != 1 {
+            return Err(Failure::usage("read --vectors: its rows belong to the records of one file; import the files one by one"));
+        }
+        let vectors = self.vectors.clone().map(|path| VectorsFile { path, field: self.vector_field.clone() });
         Ok(ImportOptions {
             format,
             mapping,
@@ -109,6 +122,8 @@ impl ImportArgs {
             container: self.container.clone(),
             severity,
             detect_timestamps: !self.no_detect_timestamps,
+            vectors,
+            vector_columns: (!self.vector_columns.is_empty()).then(|| self.vector_columns.clone()),
         })
     }
 }

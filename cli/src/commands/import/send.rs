@@ -236,6 +236,7 @@ fn wire_entry(entry: Entry) -> LogEntry {
         severity_number: u32::from(entry.severity.number()),
         body: entry.body.into(),
         attributes: entry.attributes.into_iter().map(attribute).collect(),
+        vectors: entry.vectors.into_iter().map(|vector| v1::Vector { field: vector.field, values: vector.values }).collect(),
     }
 }
 

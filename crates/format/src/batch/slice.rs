@@ -1,6 +1,10 @@
-//! A slice: `version u8`, then a block of rows as one compressed block.
+//! A slice: `version u8`, then a block of rows as one compressed block. Version 2 has vectors after the columns of version 1; it is written only
+//! where there are any.
 
-use crate::columns::{get_attributes, get_deltas, get_tags, put_attributes, put_deltas, put_tags};
+use crate::columns::{
+    get_attributes, get_deltas, get_tags, get_vector_heads, get_vector_values, put_attributes, put_deltas, put_tags, put_vector_heads,
+    put_vector_values,
+};
 use crate::compress::{BlockCompressor, decompress};
 use crate::manifest::CheckedRange;
 use crate::rows::{Pattern, Rows};
@@ -10,8 +14,11 @@ use siltstone_core::{CHUNK_ROWS_MAX, NamespaceId};
 
 const BLOCK: &str = "a batch's slice";
 
-/// The version of a slice's layout.
+/// The version of the layout of a slice without vectors.
 const SLICE_VERSION: u8 = 1;
+
+/// The version of the layout of a slice with vectors.
+const SLICE_VERSION_VECTORS: u8 = 2;
 
 /// zstd's level for slices.
 const ZSTD_LEVEL: i32 = 1;
@@ -33,7 +40,7 @@ impl SliceEncoder {
     pub(super) fn encode(&mut self, rows: &Rows, out: &mut Vec<u8>) {
         self.raw.clear();
         put_rows(&mut self.raw, rows);
-        out.push(SLICE_VERSION);
+        out.push(if rows.vectors.is_empty() { SLICE_VERSION } else { SLICE_VERSION_VECTORS });
         self.compressor.block(&self.raw, out);
     }
 }
@@ -46,12 +53,16 @@ pub fn decode_slice(bytes: &[u8], range: &CheckedRange) -> Result<Rows, DecodeEr
     check_range(BLOCK, bytes, range)?;
     let mut reader = Reader::new(BLOCK, bytes);
     let version = reader.u8()?;
-    if version != SLICE_VERSION {
+    if version != SLICE_VERSION && version != SLICE_VERSION_VECTORS {
         return Err(DecodeError::Version { block: BLOCK, found: u32::from(version) });
     }
     let raw = decompress(BLOCK, reader.bytes(reader.remaining())?)?;
     let mut reader = Reader::new(BLOCK, &raw);
-    let rows = get_rows(&mut reader)?;
+    let mut rows = get_rows(&mut reader)?;
+    if version == SLICE_VERSION_VECTORS {
+        rows.vectors = get_vector_heads(&mut reader, rows.len())?;
+        get_vector_values(&mut reader, &mut rows.vectors)?;
+    }
     reader.end()?;
     rows.check().map_err(|_| reader.corrupt("its columns contradict each other"))?;
     Ok(rows)
@@ -80,6 +91,10 @@ pub(super) fn put_rows(out: &mut Vec<u8>, rows: &Rows) {
         put_tags(out, column);
     }
     put_attributes(out, &rows.attributes, rows.len());
+    if !rows.vectors.is_empty() {
+        put_vector_heads(out, &rows.vectors, rows.len());
+        put_vector_values(out, &rows.vectors);
+    }
 }
 
 fn get_rows(reader: &mut Reader<'_>) -> Result<Rows, DecodeError> {

@@ -68,13 +68,13 @@ fn get_attribute(reader: &mut Reader<'_>, rows: usize) -> Result<AttributeColumn
     Ok(AttributeColumn { name, rows, values })
 }
 
-fn get_rows(reader: &mut Reader<'_>, length: usize, rows: usize) -> Result<Vec<u32>, DecodeError> {
+pub(super) fn get_rows(reader: &mut Reader<'_>, length: usize, rows: usize) -> Result<Vec<u32>, DecodeError> {
     let mut next = 0;
     (0..length)
         .map(|_| {
             let row = reader.varint_max(rows)?.saturating_add(next);
             next = row + 1;
-            if row < rows { Ok(row as u32) } else { Err(reader.corrupt("an attribute of a row that is not there")) }
+            if row < rows { Ok(row as u32) } else { Err(reader.corrupt("a value of a row that is not there")) }
         })
         .collect()
 }

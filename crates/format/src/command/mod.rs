@@ -4,18 +4,20 @@
 //! (`siltstone-metadata`, `machine`).
 
 mod batch;
+mod indexes;
 mod reply;
 mod seal;
 mod vectors;
 
 pub use batch::{ClientKey, CommitBatch, SliceCommit};
+pub use indexes::{CommitIndexes, IndexPart};
 pub use reply::{Rejection, Reply, SliceOutcome};
 pub use seal::{ChunkEnd, CommitMerge, CommitSeal, MergePart, SealPart};
 pub use vectors::{CommitVectors, VectorPart};
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ModelId, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 
 const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
 const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
@@ -65,7 +67,7 @@ pub enum CommandBody {
         /// How many, 1..=[`ALLOCATION_MAX`].
         count: u32,
     },
-    /// Ids of batches, objects, packs, segments and vector sets (one counter for all) for this epoch's use alone. → [`Reply::Ids`]
+    /// Ids of batches, objects, packs, segments, vector sets and vector indexes (one counter for all) for this epoch's use alone. → [`Reply::Ids`]
     AllocateIds {
         /// Who asks.
         epoch: Epoch,
@@ -125,6 +127,17 @@ pub enum CommandBody {
         /// Its id.
         model: ModelId,
     },
+    /// Makes a field of vectors known in a namespace. The first declaration holds. → [`Reply::VectorField`]
+    DeclareVectorField {
+        /// The namespace.
+        namespace: NamespaceId,
+        /// The field's name, 1 to [`VECTOR_FIELD_LEN_MAX`](crate::manifest::VECTOR_FIELD_LEN_MAX) bytes.
+        field: String,
+        /// Numbers in each of its vectors.
+        dimension: u16,
+    },
+    /// Adds indexes over vectors of entries: a compare-and-swap. → [`Reply::Done`]
+    CommitIndexes(CommitIndexes),
 }
 
 impl CommandBody {
@@ -139,7 +152,8 @@ impl CommandBody {
             | Self::CommitBatch(CommitBatch { epoch, .. })
             | Self::CommitSeal(CommitSeal { epoch, .. })
             | Self::CommitMerge(CommitMerge { epoch, .. })
-            | Self::CommitVectors(CommitVectors { epoch, .. }) => Some(*epoch),
+            | Self::CommitVectors(CommitVectors { epoch, .. })
+            | Self::CommitIndexes(CommitIndexes { epoch, .. }) => Some(*epoch),
             Self::FoundGroup { .. }
             | Self::RegisterWriter { .. }
             | Self::RegisterJob { .. }
@@ -148,7 +162,8 @@ impl CommandBody {
             | Self::DropNamespace { .. }
             | Self::AddModel { .. }
             | Self::UseModel { .. }
-            | Self::RemoveModel { .. } => None,
+            | Self::RemoveModel { .. }
+            | Self::DeclareVectorField { .. } => None,
         }
     }
 
@@ -173,6 +188,8 @@ impl CommandBody {
             Self::AddModel { .. } => "add_model",
             Self::UseModel { .. } => "use_model",
             Self::RemoveModel { .. } => "remove_model",
+            Self::DeclareVectorField { .. } => "declare_vector_field",
+            Self::CommitIndexes(_) => "commit_indexes",
         }
     }
 }

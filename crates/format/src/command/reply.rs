@@ -1,7 +1,9 @@
 //! What the machine answers.
 
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId};
+use siltstone_core::{
+    BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId,
+};
 
 /// What a command did.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -46,6 +48,11 @@ pub enum Reply {
     Done,
     /// The command changed nothing.
     Rejected(Rejection),
+    /// The field of vectors is known.
+    VectorField {
+        /// The dimension that holds, which may be an earlier command's.
+        dimension: u16,
+    },
 }
 
 /// What became of a slice.
@@ -179,6 +186,12 @@ pub enum Rejection {
         /// The set.
         set: VectorSetId,
     },
+    /// A compare-and-swap lost: the vector index is gone.
+    #[error("join vector indexes: index {index} is gone")]
+    IndexConflict {
+        /// The index.
+        index: VectorIndexId,
+    },
 }
 
 impl Rejection {
@@ -198,6 +211,7 @@ impl Rejection {
             | Self::BatchConflict { .. }
             | Self::ObjectConflict { .. }
             | Self::VectorConflict { .. }
+            | Self::IndexConflict { .. }
             | Self::StillNamed { .. } => ErrorKind::Conflict,
             Self::NamespaceName { .. } | Self::WrongNamespace { .. } | Self::IdNotAllocated { .. } | Self::Invalid { .. } => ErrorKind::InvalidInput,
         }

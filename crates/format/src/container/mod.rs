@@ -52,6 +52,8 @@ pub enum SectionKind {
     Segment,
     /// A set of pattern vectors.
     Vectors,
+    /// An index over vectors of entries, whose inside is another crate's, or the addresses of its rows.
+    VectorIndex,
 }
 
 impl SectionKind {
@@ -61,11 +63,12 @@ impl SectionKind {
             Self::Pack => 2,
             Self::Segment => 3,
             Self::Vectors => 4,
+            Self::VectorIndex => 5,
         }
     }
 
     fn from_number(number: u8) -> Option<Self> {
-        [Self::Slice, Self::Pack, Self::Segment, Self::Vectors].into_iter().find(|kind| kind.number() == number)
+        [Self::Slice, Self::Pack, Self::Segment, Self::Vectors, Self::VectorIndex].into_iter().find(|kind| kind.number() == number)
     }
 }
 

@@ -5,6 +5,7 @@
 //! the manifest (`siltstone-metadata`, `machine`), and its stored form ([`crate::snapshot`]).
 
 mod chunk;
+mod entry_vectors;
 mod epoch;
 mod namespace;
 mod pack;
@@ -15,6 +16,7 @@ mod segment;
 mod vectors;
 
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
+pub use entry_vectors::{VECTOR_FIELD_LEN_MAX, VECTOR_FIELDS_MAX, VectorFieldRecord, VectorIndexRecord};
 pub use epoch::{EpochOwner, EpochRecord, IdBlocks};
 pub use namespace::{NAMESPACE_NAME_LEN_MAX, NamespaceManifest, Totals, is_namespace_name};
 pub use pack::{PackChunk, PackChunks, PackChunksError, PackRecord};

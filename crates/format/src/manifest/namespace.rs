@@ -1,8 +1,11 @@
 //! One namespace: its chunks, packs, segments, producers and sums.
 
-use super::{ChunkRecord, ChunkState, Map, PackChunk, PackRecord, ProducerKey, ProducerState, SegmentRecord, VectorSetRecord};
+use super::{
+    ChunkRecord, ChunkState, Map, PackChunk, PackRecord, ProducerKey, ProducerState, SegmentRecord, VectorFieldRecord, VectorIndexRecord,
+    VectorSetRecord,
+};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{ChunkId, NamespaceId, PackId, SegmentId, VectorSetId};
+use siltstone_core::{ChunkId, NamespaceId, PackId, SegmentId, VectorIndexId, VectorSetId};
 use std::sync::Arc;
 
 /// Bytes a namespace's name has at most.
@@ -25,6 +28,10 @@ pub struct NamespaceManifest {
     pub segments: Map<SegmentId, Arc<SegmentRecord>>,
     /// Sets of pattern vectors.
     pub vectors: Map<VectorSetId, Arc<VectorSetRecord>>,
+    /// Fields of vectors that came with entries, by name.
+    pub vector_fields: Map<Arc<str>, Arc<VectorFieldRecord>>,
+    /// Indexes over those vectors.
+    pub vector_indexes: Map<VectorIndexId, Arc<VectorIndexRecord>>,
     /// What is remembered of keyed producers.
     pub producers: Map<ProducerKey, ProducerState>,
     /// Sums over the above.
@@ -43,6 +50,8 @@ impl NamespaceManifest {
             packs: Map::new_sync(),
             segments: Map::new_sync(),
             vectors: Map::new_sync(),
+            vector_fields: Map::new_sync(),
+            vector_indexes: Map::new_sync(),
             producers: Map::new_sync(),
             totals: Totals::default(),
         }

@@ -29,6 +29,12 @@ pub enum PackError {
         /// The chunk.
         chunk: ChunkId,
     },
+    /// Rows whose vectors were not read with them.
+    #[error("add chunk {chunk} to a pack: the vectors of its rows were not read")]
+    Vectors {
+        /// The chunk.
+        chunk: ChunkId,
+    },
 }
 
 impl PackError {

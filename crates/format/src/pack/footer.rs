@@ -1,6 +1,6 @@
 //! The footer of a pack: what a query needs before it reads anything else, and where everything lies.
 
-use super::PACK_VERSION;
+use super::{PACK_VERSION, PACK_VERSION_VECTORS};
 use crate::manifest::{ByteRange, CheckedRange};
 use crate::wire::{DecodeError, Reader, crc, put_varint, unzigzag, zigzag};
 use siltstone_core::address::CHUNK_ID_MAX;
@@ -20,11 +20,20 @@ pub enum Column {
     Meta,
     /// Attributes. Its range is empty where no row has any, and then nothing needs to be fetched.
     Attributes,
+    /// Which rows have vectors of which fields. Its range is empty where no row has any.
+    VectorFields,
+    /// The numbers of vectors. Its range is empty where no row has any.
+    Vectors,
 }
 
 impl Column {
     /// All, in the order in which they lie side by side.
-    pub const ALL: [Self; 3] = [Self::Body, Self::Meta, Self::Attributes];
+    pub const ALL: [Self; 5] = [Self::Body, Self::Meta, Self::Attributes, Self::VectorFields, Self::Vectors];
+
+    /// How many of them a chunk has in a pack of a version.
+    const fn count(version: u32) -> usize {
+        if version == PACK_VERSION { 3 } else { Self::ALL.len() }
+    }
 }
 
 /// What the footer says about a chunk.
@@ -45,7 +54,7 @@ pub struct ChunkEntry {
     /// Runs of offsets that have rows: the first offset of each and its length, rising.
     pub(super) runs: Vec<(u16, u16)>,
     /// By [`Column`].
-    pub(super) ranges: [CheckedRange; 3],
+    pub(super) ranges: [CheckedRange; 5],
 }
 
 impl ChunkEntry {
@@ -53,6 +62,31 @@ impl ChunkEntry {
     #[must_use]
     pub fn range(&self, column: Column) -> CheckedRange {
         self.ranges[column as usize]
+    }
+
+    /// All blocks of the chunk but the numbers of its vectors, side by side: what rows are shown from.
+    #[must_use]
+    pub fn range_without_vectors(&self) -> ByteRange {
+        ByteRange { offset: self.ranges[0].offset, len: self.columns_len().saturating_add(self.range(Column::VectorFields).len) }
+    }
+
+    /// Bytes of the blocks before those of vectors.
+    pub(super) fn columns_len(&self) -> u32 {
+        let ranges = &self.ranges[..Column::VectorFields as usize];
+        ranges.iter().fold(0, |len: u32, range| len.saturating_add(range.len))
+    }
+
+    /// Whether some rows have vectors.
+    #[must_use]
+    pub fn has_vectors(&self) -> bool {
+        self.range(Column::Vectors).len != 0
+    }
+
+    /// Where its vectors and their fields lie, side by side.
+    #[must_use]
+    pub fn range_of_vectors(&self) -> ByteRange {
+        let (fields, vectors) = (self.range(Column::VectorFields), self.range(Column::Vectors));
+        ByteRange { offset: fields.offset, len: fields.len.saturating_add(vectors.len) }
     }
 
     /// All blocks of the chunk, side by side.
@@ -112,7 +146,9 @@ pub(super) struct Footer {
 
 impl Footer {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![PACK_VERSION as u8];
+        // Packs without vectors stay as they were.
+        let version = if self.chunks.iter().any(ChunkEntry::has_vectors) { PACK_VERSION_VECTORS } else { PACK_VERSION };
+        let mut out = vec![version as u8];
         put_varint(&mut out, u64::from(self.namespace.0));
         put_range(&mut out, &self.patterns);
         put_varint(&mut out, self.chunks.len() as u64);
@@ -130,7 +166,7 @@ impl Footer {
             put_varint(&mut out, entry.timestamp_max_ns.wrapping_sub(entry.timestamp_min_ns) as u64);
             put_varint(&mut out, entry.body_bytes);
             put_varint(&mut out, entry.raw_bytes);
-            entry.ranges.iter().for_each(|range| put_range(&mut out, range));
+            entry.ranges[..Column::count(version)].iter().for_each(|range| put_range(&mut out, range));
             chunk = entry.chunk.0 + 1;
             time = entry.timestamp_min_ns;
         }
@@ -143,7 +179,7 @@ impl Footer {
     pub(super) fn decode(bytes: &[u8], footer: &CheckedRange, pack: &ByteRange) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(BLOCK, bytes);
         let version = u32::from(reader.u8()?);
-        if version != PACK_VERSION {
+        if version != PACK_VERSION && version != PACK_VERSION_VECTORS {
             return Err(DecodeError::Version { block: BLOCK, found: version });
         }
         let namespace = NamespaceId(reader.varint_u32()?);
@@ -154,7 +190,7 @@ impl Footer {
         let mut chunks = Vec::with_capacity(count);
         let (mut chunk, mut time, mut offset) = (0_u64, 0_i64, pack.offset);
         for _ in 0..count {
-            let entry = get_chunk(&mut reader, chunk, time, &mut offset)?;
+            let entry = get_chunk(&mut reader, version, chunk, time, &mut offset)?;
             chunk = entry.chunk.0 + 1;
             time = entry.timestamp_min_ns;
             chunks.push(entry);
@@ -181,7 +217,7 @@ pub fn footer_of_pack(pack: &[u8], offset: u64) -> Result<CheckedRange, DecodeEr
     Ok(CheckedRange { offset: offset + before as u64, len, crc32c: crc(&pack[before..]) })
 }
 
-fn get_chunk(reader: &mut Reader<'_>, chunk: u64, time: i64, offset: &mut u64) -> Result<ChunkEntry, DecodeError> {
+fn get_chunk(reader: &mut Reader<'_>, version: u32, chunk: u64, time: i64, offset: &mut u64) -> Result<ChunkEntry, DecodeError> {
     let chunk = reader.varint()?.checked_add(chunk).filter(|chunk| *chunk <= CHUNK_ID_MAX);
     let chunk = ChunkId(chunk.ok_or_else(|| reader.corrupt("a chunk id of more than 53 bits"))?);
     let count = reader.varint_max(CHUNK_ROWS_MAX)?;
@@ -199,9 +235,10 @@ fn get_chunk(reader: &mut Reader<'_>, chunk: u64, time: i64, offset: &mut u64) -
     let timestamp_min_ns = time.wrapping_add(unzigzag(reader.varint()?));
     let timestamp_max_ns = timestamp_min_ns.wrapping_add(reader.varint()? as i64);
     let (body_bytes, raw_bytes) = (reader.varint()?, reader.varint()?);
-    let mut ranges = [CheckedRange::default(); 3];
-    for range in &mut ranges {
-        *range = CheckedRange { offset: *offset, ..get_range(reader)? };
+    let mut ranges = [CheckedRange::default(); Column::ALL.len()];
+    for (column, range) in ranges.iter_mut().enumerate() {
+        let is_stored = column < Column::count(version);
+        *range = CheckedRange { offset: *offset, ..if is_stored { get_range(reader)? } else { CheckedRange::default() } };
         *offset = offset.saturating_add(u64::from(range.len));
     }
     Ok(ChunkEntry { chunk, rows, timestamp_min_ns, timestamp_max_ns, body_bytes, raw_bytes, runs, ranges })

@@ -4,14 +4,16 @@ use super::bodies::Bodies;
 use super::footer::{BLOCK, ChunkEntry, Column, Footer};
 use super::meta::{Meta, get_meta, get_meta_timestamps};
 use super::patterns::PackPatterns;
-use crate::columns::get_attributes;
+use crate::columns::{get_attributes, get_vector_heads, get_vector_values};
 use crate::compress::decompress;
 use crate::manifest::{ByteRange, CheckedRange};
-use crate::rows::{AttributeColumn, Rows};
+use crate::rows::{AttributeColumn, Rows, VectorColumn};
 use crate::wire::{DecodeError, Reader, check_range};
 use siltstone_core::{ChunkId, NamespaceId};
 
 const ATTRIBUTES: &str = "a pack's attribute block";
+const FIELDS: &str = "a pack's vector field block";
+const VECTORS: &str = "a pack's vector block";
 const PATTERNS: &str = "a pack's shared patterns";
 
 /// An opened pack. Every `decode_…` checks the checksum of the bytes it is given.
@@ -107,22 +109,79 @@ impl PackReader {
         Ok(columns)
     }
 
+    /// Reads which rows of a chunk have vectors of which fields. No bytes, no vectors.
+    ///
+    /// # Errors
+    /// As [`PackReader::decode_patterns`].
+    pub fn decode_vector_fields(&self, entry: &ChunkEntry, bytes: &[u8]) -> Result<Vec<VectorColumn>, DecodeError> {
+        check_range(FIELDS, bytes, &entry.range(Column::VectorFields))?;
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let raw = decompress(FIELDS, bytes)?;
+        let mut reader = Reader::new(FIELDS, &raw);
+        let columns = get_vector_heads(&mut reader, entry.rows as usize)?;
+        reader.end()?;
+        let is_ordered = columns.is_sorted_by(|left, right| left.field < right.field);
+        if is_ordered { Ok(columns) } else { Err(reader.corrupt("its columns are out of order")) }
+    }
+
+    /// Reads the vectors of a chunk from the bytes of [`ChunkEntry::range_of_vectors`].
+    ///
+    /// # Errors
+    /// As [`PackReader::decode_patterns`].
+    pub fn decode_vectors(&self, entry: &ChunkEntry, bytes: &[u8]) -> Result<Vec<VectorColumn>, DecodeError> {
+        let (fields, values) = split(bytes, entry.range(Column::VectorFields).len)?;
+        let mut columns = self.decode_vector_fields(entry, fields)?;
+        check_range(VECTORS, values, &entry.range(Column::Vectors))?;
+        if !values.is_empty() {
+            let raw = decompress(VECTORS, values)?;
+            let mut reader = Reader::new(VECTORS, &raw);
+            get_vector_values(&mut reader, &mut columns)?;
+            reader.end()?;
+        }
+        if columns.iter().all(VectorColumn::is_loaded) {
+            return Ok(columns);
+        }
+        Err(DecodeError::Corrupt { block: VECTORS, what: "fields without vectors" })
+    }
+
     /// Reads a whole chunk from the bytes of [`ChunkEntry::range_of_all`].
     ///
     /// # Errors
     /// As [`PackReader::decode_patterns`].
     pub fn decode_rows(&self, entry: &ChunkEntry, patterns: &PackPatterns, bytes: &[u8]) -> Result<Rows, DecodeError> {
-        let corrupt = |what| DecodeError::Corrupt { block: "a pack's chunk", what };
-        let [body, meta, _] = Column::ALL.map(|column| entry.range(column).len as usize);
-        let (body, rest) = bytes.split_at_checked(body).ok_or_else(|| corrupt("it has another length than its blocks"))?;
-        let (meta, attributes) = rest.split_at_checked(meta).ok_or_else(|| corrupt("it has another length than its blocks"))?;
+        let (bytes, vectors) = split(bytes, entry.columns_len())?;
+        self.decode_columns(entry, patterns, bytes, self.decode_vectors(entry, vectors)?)
+    }
+
+    /// Reads a chunk from the bytes of [`ChunkEntry::range_without_vectors`]: of vectors the fields alone.
+    ///
+    /// # Errors
+    /// As [`PackReader::decode_patterns`].
+    pub fn decode_rows_without_vectors(&self, entry: &ChunkEntry, patterns: &PackPatterns, bytes: &[u8]) -> Result<Rows, DecodeError> {
+        let (bytes, fields) = split(bytes, entry.columns_len())?;
+        self.decode_columns(entry, patterns, bytes, self.decode_vector_fields(entry, fields)?)
+    }
+
+    fn decode_columns(&self, entry: &ChunkEntry, patterns: &PackPatterns, bytes: &[u8], vectors: Vec<VectorColumn>) -> Result<Rows, DecodeError> {
+        let (body, rest) = split(bytes, entry.range(Column::Body).len)?;
+        let (meta, attributes) = split(rest, entry.range(Column::Meta).len)?;
         let bodies = self.decode_bodies(entry, patterns, body, None)?;
         let Meta { timestamps_ns, severities, flags, deployment, pod, container } = self.decode_meta(entry, meta)?;
         let attributes = self.decode_attributes(entry, attributes)?;
         let namespace = self.namespace();
-        let mut rows = Rows { namespace, timestamps_ns, severities, flags, deployment, pod, container, attributes, ..Rows::default() };
+        let mut rows = Rows { namespace, timestamps_ns, severities, flags, deployment, pod, container, attributes, vectors, ..Rows::default() };
         bodies.into_rows(&mut rows)?;
         rows.check().map_err(|_| corrupt("its columns contradict each other"))?;
         Ok(rows)
     }
+}
+
+fn corrupt(what: &'static str) -> DecodeError {
+    DecodeError::Corrupt { block: "a pack's chunk", what }
+}
+
+fn split(bytes: &[u8], at: u32) -> Result<(&[u8], &[u8]), DecodeError> {
+    bytes.split_at_checked(at as usize).ok_or_else(|| corrupt("it has another length than its blocks"))
 }

@@ -6,10 +6,10 @@ use super::footer::{ChunkEntry, Footer, runs_of};
 use super::meta::put_meta;
 use super::patterns::PatternCollector;
 use super::streams::Streams;
-use crate::columns::put_attributes;
+use crate::columns::{put_attributes, put_vector_heads, put_vector_values};
 use crate::compress::BlockCompressor;
 use crate::manifest::CheckedRange;
-use crate::rows::Rows;
+use crate::rows::{Rows, VectorColumn};
 use crate::wire::{crc, put_bytes};
 use siltstone_core::{ChunkId, NamespaceId};
 
@@ -34,6 +34,8 @@ struct Pending {
     streams: Vec<u8>,
     meta: Vec<u8>,
     attributes: Vec<u8>,
+    vector_fields: Vec<u8>,
+    vectors: Vec<u8>,
 }
 
 /// A pack, and where its footer lies in it.
@@ -71,7 +73,8 @@ impl PackWriter {
     /// Appends a chunk. `offsets` are those of its rows within the chunk: as many, rising, with gaps where offsets were burned.
     ///
     /// # Errors
-    /// [`PackError`] when the rows are of another namespace, the chunk does not follow the one before, or the offsets are not those of the rows.
+    /// [`PackError`] when the rows are of another namespace, the chunk does not follow the one before, the offsets are not those of the rows,
+    /// or the rows were read without their vectors.
     pub fn add_chunk(&mut self, chunk: ChunkId, rows: &Rows, offsets: &[u16]) -> Result<(), PackError> {
         if rows.namespace != self.namespace {
             return Err(PackError::Namespace { chunk, rows: rows.namespace, pack: self.namespace });
@@ -80,6 +83,9 @@ impl PackWriter {
             return Err(PackError::Order { chunk, before });
         }
         let runs = runs_of(offsets).filter(|_| offsets.len() == rows.len()).ok_or(PackError::Offsets { chunk })?;
+        if !rows.vectors.iter().all(VectorColumn::is_loaded) {
+            return Err(PackError::Vectors { chunk });
+        }
         self.streams.clear();
         self.bodies.put(rows, &mut self.streams);
         let (mut streams, mut meta, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
@@ -90,6 +96,15 @@ impl PackWriter {
             put_attributes(&mut raw, &rows.attributes, rows.len());
             raw_bytes += raw.len();
             self.compressor.block(&raw, &mut attributes);
+        }
+        let (mut vector_fields, mut vectors) = (Vec::new(), Vec::new());
+        if !rows.vectors.is_empty() {
+            let (mut heads, mut values) = (Vec::new(), Vec::new());
+            put_vector_heads(&mut heads, &rows.vectors, rows.len());
+            put_vector_values(&mut values, &rows.vectors);
+            raw_bytes += heads.len() + values.len();
+            self.compressor.block(&heads, &mut vector_fields);
+            self.compressor.block(&values, &mut vectors);
         }
         let (timestamp_min_ns, timestamp_max_ns) = rows.time_range_ns().unwrap_or((0, 0));
         let entry = ChunkEntry {
@@ -102,8 +117,9 @@ impl PackWriter {
             runs,
             ranges: Default::default(),
         };
-        self.bytes += streams.len() + meta.len() + attributes.len();
-        self.chunks.push(Pending { entry, patterns: self.patterns.add(&rows.patterns), streams, meta, attributes });
+        self.bytes += streams.len() + meta.len() + attributes.len() + vector_fields.len() + vectors.len();
+        let patterns = self.patterns.add(&rows.patterns);
+        self.chunks.push(Pending { entry, patterns, streams, meta, attributes, vector_fields, vectors });
         Ok(())
     }
 
@@ -127,13 +143,13 @@ impl PackWriter {
         let mut bytes = Vec::with_capacity(self.bytes);
         let mut footer = Footer { namespace: self.namespace, chunks: Vec::new(), patterns: CheckedRange::default() };
         let (mut body, mut own) = (Vec::new(), Vec::new());
-        for Pending { mut entry, patterns, streams, meta, attributes } in self.chunks {
+        for Pending { mut entry, patterns, streams, meta, attributes, vector_fields, vectors } in self.chunks {
             own.clear();
             shared.put_chunk(&patterns, &mut self.compressor, &mut own);
             body.clear();
             put_bytes(&mut body, &own);
             body.extend_from_slice(&streams);
-            entry.ranges = [&body, &meta, &attributes].map(|block| append(&mut bytes, block));
+            entry.ranges = [&body, &meta, &attributes, &vector_fields, &vectors].map(|block| append(&mut bytes, block));
             footer.chunks.push(entry);
         }
         footer.patterns = append(&mut bytes, &patterns);

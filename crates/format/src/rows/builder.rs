@@ -1,10 +1,11 @@
 //! Rows from entries, one at a time, at the speed of the splitter.
 
 use super::intern::{PatternIntern, TagIntern, hash_of};
+use super::vectors::{check_vectors, push_vectors, vector_bytes};
 use super::{ATTRIBUTE_BYTES, AttributeColumn, AttributeValues, ROWS_BYTES_MAX, Rows, RowsError, TagColumn};
 use hashbrown::HashTable;
 use siltstone_core::pattern::{PatternHash, Split, split};
-use siltstone_core::{CHUNK_ROWS_MAX, EntryFlags, NamespaceId, Severity, Value};
+use siltstone_core::{CHUNK_ROWS_MAX, EntryFlags, EntryVector, NamespaceId, Severity, Value};
 
 /// An entry as ingest has it when its namespace and time are settled: borrowed parts.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ pub struct EntryRef<'a> {
     pub container: &'a str,
     /// Everything else. Where a name repeats, the last value wins.
     pub attributes: &'a [(String, Value)],
+    /// Vectors that came with it. Where a field repeats, the last one wins.
+    pub vectors: &'a [EntryVector],
 }
 
 impl EntryRef<'_> {
@@ -36,7 +39,8 @@ impl EntryRef<'_> {
             name.len() + text + ATTRIBUTE_BYTES
         };
         let tags = self.deployment.len() + self.pod.len() + self.container.len();
-        2 * self.body.len() + tags + self.attributes.iter().map(attribute).sum::<usize>()
+        let vectors = self.vectors.iter().map(|vector| vector_bytes(&vector.field, vector.values.len())).sum::<usize>();
+        2 * self.body.len() + tags + self.attributes.iter().map(attribute).sum::<usize>() + vectors
     }
 }
 
@@ -106,7 +110,8 @@ impl RowsBuilder {
     ///
     /// # Errors
     /// [`RowsError::Full`] when the block has [`CHUNK_ROWS_MAX`] rows or would pass [`ROWS_BYTES_MAX`]: finish it and push again;
-    /// [`RowsError::EntryTooLong`] when no block can hold the entry. Nothing is changed then.
+    /// [`RowsError::EntryTooLong`] when no block can hold the entry; [`RowsError::Dimension`] when a vector has another length
+    /// than those of its field. Nothing is changed then.
     pub fn push(&mut self, entry: &EntryRef<'_>) -> Result<(), RowsError> {
         let bytes = entry.block_bytes();
         if bytes > ROWS_BYTES_MAX {
@@ -115,6 +120,7 @@ impl RowsBuilder {
         if self.len() == CHUNK_ROWS_MAX || self.bytes + bytes > ROWS_BYTES_MAX {
             return Err(RowsError::Full);
         }
+        check_vectors(&self.rows.vectors, entry.vectors)?;
         // The body's share is known better once it is split.
         self.bytes += bytes - 2 * entry.body.len();
         let row = self.len() as u32;
@@ -129,6 +135,7 @@ impl RowsBuilder {
         for (name, value) in entry.attributes.iter().rev() {
             self.push_attribute(row, name, value);
         }
+        push_vectors(&mut self.rows.vectors, row, entry.vectors);
         Ok(())
     }
 
@@ -172,6 +179,7 @@ impl RowsBuilder {
         let mut rows = std::mem::take(&mut self.rows);
         self.columns.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         rows.attributes = self.columns.drain(..).flat_map(|columns| columns.by_type.into_iter().flatten()).collect();
+        rows.vectors.sort_unstable_by(|left, right| left.field.cmp(&right.field));
         self.restart(rows.namespace);
         rows
     }

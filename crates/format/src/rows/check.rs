@@ -1,6 +1,6 @@
 //! What holds for every block of rows, checked on each block that comes from bytes.
 
-use super::{AttributeColumn, AttributeValues, Rows, TagColumn};
+use super::{AttributeColumn, AttributeValues, Rows, TagColumn, VectorColumn};
 use siltstone_core::pattern::slot_count;
 use siltstone_core::{CHUNK_ROWS_MAX, ErrorKind, NamespaceId};
 
@@ -15,6 +15,12 @@ pub enum RowsError {
     EntryTooLong {
         /// What it counts for.
         bytes: usize,
+    },
+    /// A vector of another length than those of its field, or without numbers, or with too many.
+    #[error("push a row: a vector of {found} numbers does not fit its field")]
+    Dimension {
+        /// How many it has.
+        found: usize,
     },
     /// There was nothing to join.
     #[error("join blocks of rows: there are none")]
@@ -41,7 +47,7 @@ impl RowsError {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Full => ErrorKind::Exhausted,
-            Self::EntryTooLong { .. } => ErrorKind::InvalidInput,
+            Self::EntryTooLong { .. } | Self::Dimension { .. } => ErrorKind::InvalidInput,
             Self::NoParts | Self::Namespaces { .. } => ErrorKind::Internal,
             Self::Inconsistent { .. } => ErrorKind::Corrupt,
         }
@@ -75,7 +81,9 @@ impl Rows {
             check_tags(column, rows)?;
         }
         hold(self.attributes.is_sorted_by(|left, right| order(left) < order(right)), "attribute columns are out of order")?;
-        self.attributes.iter().try_for_each(|column| check_attribute(column, rows))
+        self.attributes.iter().try_for_each(|column| check_attribute(column, rows))?;
+        hold(self.vectors.is_sorted_by(|left, right| left.field < right.field), "vector columns are out of order")?;
+        self.vectors.iter().try_for_each(|column| check_vectors(column, rows))
     }
 }
 
@@ -93,6 +101,14 @@ fn check_attribute(column: &AttributeColumn, rows: usize) -> Result<(), RowsErro
     hold(column.rows.last().is_none_or(|row| (*row as usize) < rows), "an attribute of a row that is not there")?;
     hold(column.values.len() == column.rows.len(), "an attribute has more or fewer values than rows")?;
     if let AttributeValues::Str(tags) = &column.values { check_tags(tags, column.rows.len()) } else { Ok(()) }
+}
+
+fn check_vectors(column: &VectorColumn, rows: usize) -> Result<(), RowsError> {
+    let dimension = column.dimension as usize;
+    hold((1..=crate::vectors::DIMENSION_MAX).contains(&dimension), "a vector field has no dimension, or too many")?;
+    hold(!column.rows.is_empty() && column.rows.is_sorted_by(|left, right| left < right), "the rows of vectors are out of order")?;
+    hold(column.rows.last().is_none_or(|row| (*row as usize) < rows), "a vector of a row that is not there")?;
+    hold(!column.is_loaded() || column.values.len() == column.rows.len() * dimension, "more or fewer numbers than vectors")
 }
 
 fn hold(truth: bool, what: &'static str) -> Result<(), RowsError> {

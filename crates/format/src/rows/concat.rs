@@ -1,6 +1,7 @@
 //! Blocks of one namespace, one after the other, as one block: the slices of a chunk before it is packed.
 
 use super::intern::{PatternIntern, TagIntern};
+use super::vectors::concat_vectors;
 use super::{AttributeColumn, AttributeValues, ROWS_BYTES_MAX, Rows, RowsError, TagColumn};
 use siltstone_core::CHUNK_ROWS_MAX;
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ impl Rows {
     ///
     /// # Errors
     /// [`RowsError::NoParts`] without parts; [`RowsError::Namespaces`] when they are of different namespaces (NS-1);
-    /// [`RowsError::Full`] when they have more rows or bytes than one block may have.
+    /// [`RowsError::Full`] when they have more rows or bytes than one block may have; [`RowsError::Inconsistent`] when vectors of one field have
+    /// different dimensions.
     pub fn concat(parts: &[&Self]) -> Result<Self, RowsError> {
         let Some(first) = parts.first() else { return Err(RowsError::NoParts) };
         if let Some(other) = parts.iter().find(|part| part.namespace != first.namespace) {
@@ -32,6 +34,7 @@ impl Rows {
         joined.pod = concat_tags(parts.iter().map(|part| &part.pod));
         joined.container = concat_tags(parts.iter().map(|part| &part.container));
         joined.attributes = concat_attributes(parts);
+        joined.vectors = concat_vectors(parts.iter().map(|part| (part.len(), part.vectors.as_slice())))?;
         Ok(joined)
     }
 

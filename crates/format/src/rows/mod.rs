@@ -8,12 +8,14 @@ mod builder;
 mod check;
 mod concat;
 mod intern;
+mod vectors;
 
 pub use builder::{EntryRef, RowsBuilder};
 pub use check::RowsError;
+pub use vectors::VectorColumn;
 
 use siltstone_core::pattern::{PatternHash, Piece, join, pieces};
-use siltstone_core::{Entry, EntryFlags, NamespaceId, Severity, Value};
+use siltstone_core::{Entry, EntryFlags, EntryVector, NamespaceId, Severity, Value};
 
 /// What a block of rows holds at most, as [`EntryRef::block_bytes`] and [`Rows::block_bytes`] count it: 256 MiB. A reader must be able to hold a
 /// block, whoever wrote it. An ingest seals far earlier, so this bounds single giant entries.
@@ -51,6 +53,8 @@ pub struct Rows {
     pub container: TagColumn,
     /// One column for each (name, type) that occurs, sorted by name, then by type in the order of [`AttributeValues`]'s variants.
     pub attributes: Vec<AttributeColumn>,
+    /// One column for each vector field that occurs, sorted by name.
+    pub vectors: Vec<VectorColumn>,
 }
 
 /// A pattern and its identity.
@@ -207,6 +211,7 @@ impl Rows {
             severity: self.severity(row),
             body,
             attributes: self.attributes_of(row).map(|(name, value)| (name.to_owned(), value)).collect(),
+            vectors: self.vectors_of(row).collect(),
         }
     }
 
@@ -230,6 +235,15 @@ impl Rows {
         })
     }
 
+    /// The vectors of a row, by field; without numbers where only the fields were read.
+    pub fn vectors_of(&self, row: usize) -> impl Iterator<Item = EntryVector> {
+        let row = u32::try_from(row).ok();
+        self.vectors.iter().filter_map(move |column| {
+            let values = column.of_row(row?)?.to_vec();
+            Some(EntryVector { field: column.field.clone(), values })
+        })
+    }
+
     /// The smallest and the largest timestamp; `None` without rows.
     #[must_use]
     pub fn time_range_ns(&self) -> Option<(i64, i64)> {
@@ -243,7 +257,8 @@ impl Rows {
         self.pattern_ids.iter().map(|id| literals[*id as usize]).sum::<u64>() + self.variable_bytes.len() as u64
     }
 
-    /// What the block counts for against [`ROWS_BYTES_MAX`]: patterns, variables, distinct tags, and attributes with their names.
+    /// What the block counts for against [`ROWS_BYTES_MAX`]: patterns, variables, distinct tags, attributes with their names, and
+    /// vectors.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         let patterns = self.patterns.iter().map(|pattern| pattern.bytes.len()).sum::<usize>();
@@ -253,7 +268,8 @@ impl Rows {
             let texts = if let AttributeValues::Str(values) = &column.values { text(values) } else { 0 };
             texts + column.rows.len() * (column.name.len() + ATTRIBUTE_BYTES)
         });
-        self.variable_bytes.len() + patterns + tags + attributes.sum::<usize>()
+        let vectors = self.vectors.iter().map(VectorColumn::block_bytes).sum::<usize>();
+        self.variable_bytes.len() + patterns + tags + attributes.sum::<usize>() + vectors
     }
 
     /// About how much memory the columns take, in bytes.
@@ -264,7 +280,9 @@ impl Rows {
         let patterns = self.patterns.iter().map(|pattern| size_of::<Pattern>() + pattern.bytes.len()).sum::<usize>();
         let tags = [&self.deployment, &self.pod, &self.container].iter().map(|column| column.value_bytes()).sum::<usize>();
         let attributes = self.attributes.iter().map(AttributeColumn::memory_bytes).sum::<usize>();
-        size_of::<Self>() + self.len() * ROW_BYTES + self.variable_bytes.len() + self.variable_ends.len() * 4 + patterns + tags + attributes
+        let vectors = self.vectors.iter().map(VectorColumn::memory_bytes).sum::<usize>();
+        let variables = self.variable_bytes.len() + self.variable_ends.len() * 4;
+        size_of::<Self>() + self.len() * ROW_BYTES + variables + patterns + tags + attributes + vectors
     }
 }
 

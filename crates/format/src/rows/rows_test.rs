@@ -24,6 +24,7 @@ impl Sample {
             pod: &self.entry.pod,
             container: &self.entry.container,
             attributes: &self.entry.attributes,
+            vectors: &self.entry.vectors,
         }
     }
 }
@@ -50,6 +51,16 @@ pub(crate) fn values() -> impl Strategy<Value = Value> {
     ]
 }
 
+/// Vectors of two fields, each with its dimension.
+fn vectors() -> impl Strategy<Value = Vec<EntryVector>> {
+    let number = || prop_oneof![(-2.0..2.0_f32), Just(-0.0_f32), Just(f32::MIN_POSITIVE), Just(0.5_f32)];
+    let field = move |name: &'static str, dimension: usize| {
+        let values = prop::collection::vec(number(), dimension);
+        prop::option::weighted(0.3, values).prop_map(move |values| values.map(|values| EntryVector { field: name.to_owned(), values }))
+    };
+    (field("image", 1), field("text", 5)).prop_map(|(image, text)| image.into_iter().chain(text).collect())
+}
+
 prop_compose! {
     pub(crate) fn samples()(
         body in bodies(),
@@ -58,6 +69,7 @@ prop_compose! {
         flags in 0..4_u8,
         tags in (prop::sample::select(vec!["", "web", "cart"]), "(pod-[0-9])?", prop::sample::select(vec!["", "main"])),
         attributes in prop::collection::btree_map("[a-d]", values(), 0..4),
+        vectors in vectors(),
     ) -> Sample {
         let entry = Entry {
             namespace: "shop".to_owned(),
@@ -68,6 +80,7 @@ prop_compose! {
             severity: Severity::from_number(severity),
             body,
             attributes: attributes.into_iter().collect(),
+            vectors,
         };
         Sample { entry, flags: EntryFlags(flags) }
     }
@@ -96,7 +109,7 @@ pub(crate) fn assert_rows_are(rows: &Rows, samples: &[Sample]) {
 
 fn entry(body: &[u8]) -> EntryRef<'_> {
     let (severity, flags) = (Severity::INFO, EntryFlags(0));
-    EntryRef { body, timestamp_ns: 5, severity, flags, deployment: "web", pod: "web-1", container: "main", attributes: &[] }
+    EntryRef { body, timestamp_ns: 5, severity, flags, deployment: "web", pod: "web-1", container: "main", attributes: &[], vectors: &[] }
 }
 
 proptest! {
@@ -188,4 +201,32 @@ fn patterns_with_one_hash_and_different_bytes_stay_apart() {
     let hash = PatternHash(5);
     let given = [&b"a"[..], b"b", b"a"].map(|bytes| numbers.number(&mut patterns, hash, bytes, 0));
     assert_eq!(given, [0, 1, 0]);
+}
+
+#[test]
+fn a_vector_of_another_length_than_its_field_is_refused() {
+    let vector = |values: &[f32]| EntryVector { field: "text".to_owned(), values: values.to_vec() };
+    let mut builder = RowsBuilder::new(NamespaceId(1));
+    let push = |builder: &mut RowsBuilder, vectors: &[EntryVector]| builder.push(&EntryRef { vectors, ..entry(b"x") });
+    assert_eq!(push(&mut builder, &[vector(&[])]), Err(RowsError::Dimension { found: 0 }));
+    assert_eq!(push(&mut builder, &[vector(&[1.0]), vector(&[1.0, 2.0])]), Err(RowsError::Dimension { found: 2 }));
+    assert!(builder.is_empty());
+    push(&mut builder, &[vector(&[1.0, 2.0]), vector(&[3.0, 4.0])]).expect("two numbers, twice");
+    assert_eq!(push(&mut builder, &[vector(&[1.0])]), Err(RowsError::Dimension { found: 1 }));
+    push(&mut builder, &[]).expect("a row without vectors");
+    let rows = builder.finish();
+    rows.check().expect("consistent columns");
+    assert_eq!(rows.vectors_of(0).collect::<Vec<_>>(), [vector(&[3.0, 4.0])]);
+    assert_eq!(rows.vectors_of(1).count(), 0);
+}
+
+#[test]
+fn fields_of_different_dimensions_are_never_joined() {
+    let one = |values: &[f32]| {
+        let vectors = [EntryVector { field: "text".to_owned(), values: values.to_vec() }];
+        let mut builder = RowsBuilder::new(NamespaceId(1));
+        builder.push(&EntryRef { vectors: &vectors, ..entry(b"x") }).expect("room");
+        builder.finish()
+    };
+    assert!(matches!(Rows::concat(&[&one(&[1.0]), &one(&[1.0, 2.0])]), Err(RowsError::Inconsistent { .. })));
 }

@@ -1,7 +1,9 @@
 //! From root and shards to a manifest. Everything that follows from other parts is counted anew, and what does not fit is refused.
 
 use super::encode::namespace_shard;
-use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
+use super::stored::{
+    StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
+};
 use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{
     BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,
@@ -19,7 +21,7 @@ use std::sync::Arc;
 pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u8]>) -> Result<Manifest, SnapshotError> {
     let mut builder = Builder::new(&root.stored)?;
     let mut shards = shards.into_iter();
-    let (mut namespaces, mut vectors) = (Vec::new(), Vec::new());
+    let (mut namespaces, mut vectors, mut entry_vectors) = (Vec::new(), Vec::new(), Vec::new());
     let mut before: Option<(ShardContent, u64)> = None;
     for reference in root.shards() {
         let place = (reference.content, reference.number);
@@ -38,6 +40,7 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
             (ShardContent::Objects, StoredShard::Objects(list)) => list.into_iter().try_for_each(|object| builder.object(reference, &object))?,
             (ShardContent::Vectors, StoredShard::Vectors(list)) => vectors.push((reference, list)),
             (ShardContent::Models, StoredShard::Models(list)) => list.into_iter().try_for_each(|model| builder.model(reference, model))?,
+            (ShardContent::EntryVectors, StoredShard::EntryVectors(list)) => entry_vectors.push((reference, list)),
             _ => return Err(SnapshotError::WrongShard { shard: *reference }),
         }
     }
@@ -47,6 +50,9 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
     }
     for (reference, list) in vectors {
         list.into_iter().try_for_each(|(namespace, sets)| builder.vectors(reference, namespace, sets))?;
+    }
+    for (reference, list) in entry_vectors {
+        list.into_iter().try_for_each(|stored| builder.entry_vectors(reference, stored))?;
     }
     builder.finish()
 }
@@ -197,6 +203,31 @@ impl Builder {
             namespace.totals.add_vectors(&set);
             self.manifest.totals.add_vectors(&set);
             namespace.vectors.insert_mut(set.id, Arc::new(set));
+        }
+        self.manifest.namespaces.insert_mut(id, Arc::new(namespace));
+        Ok(())
+    }
+
+    /// After all namespaces and objects.
+    fn entry_vectors(&mut self, shard: &ShardRef, stored: StoredEntryVectors) -> Result<(), SnapshotError> {
+        let id = stored.namespace;
+        let bad = || format!("the vector fields or indexes of namespace {id} cannot be in shard {shard}");
+        let namespace = self.manifest.namespaces.get(&id).filter(|_| namespace_shard(id) == shard.number && !stored.fields.is_empty());
+        let namespace = namespace.filter(|namespace| namespace.vector_fields.is_empty());
+        let mut namespace = NamespaceManifest::clone(namespace.ok_or_else(|| SnapshotError::Inconsistent { detail: bad() })?);
+        for field in stored.fields {
+            let is_sound = (1..=DIMENSION_MAX).contains(&usize::from(field.dimension)) && !field.name.is_empty();
+            ensure(is_sound && !namespace.vector_fields.contains_key(field.name.as_str()), bad)?;
+            namespace.vector_fields.insert_mut(field.name.as_str().into(), Arc::new(field));
+        }
+        let mut covered = BTreeSet::new();
+        for index in stored.indexes {
+            self.part(index.object, index.id.0)?;
+            let is_of_field = namespace.vector_fields.get(index.field.as_str()).is_some_and(|field| field.dimension == index.dimension);
+            let is_new = index.id.0 < self.manifest.counters.id && !namespace.vector_indexes.contains_key(&index.id);
+            let is_first = index.chunks.iter().all(|chunk| covered.insert((index.field.clone(), chunk)));
+            ensure(is_new && is_of_field && is_first && index.vectors != 0, bad)?;
+            namespace.vector_indexes.insert_mut(index.id, Arc::new(index));
         }
         self.manifest.namespaces.insert_mut(id, Arc::new(namespace));
         Ok(())

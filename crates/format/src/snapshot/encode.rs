@@ -1,6 +1,8 @@
 //! From a manifest to root and shards.
 
-use super::stored::{StoredBatch, StoredChunk, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard};
+use super::stored::{
+    StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
+};
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
 use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch};
 use siltstone_core::NamespaceId;
@@ -51,6 +53,7 @@ enum Members<'a> {
     Objects(Vec<&'a ObjectState>),
     Vectors(Vec<&'a Arc<NamespaceManifest>>),
     Models(Vec<&'a Arc<ModelRecord>>),
+    EntryVectors(Vec<&'a Arc<NamespaceManifest>>),
 }
 
 fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)>) -> Result<Encoded, SnapshotError> {
@@ -94,6 +97,12 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
                 list.push(namespace);
             }
         }
+        if !namespace.vector_fields.is_empty() {
+            let place = members.entry((ShardContent::EntryVectors, namespace_shard(id)));
+            if let Members::EntryVectors(list) = place.or_insert_with(|| Members::EntryVectors(Vec::new())) {
+                list.push(namespace);
+            }
+        }
     }
     if !manifest.models.is_empty() {
         members.insert((ShardContent::Models, 0), Members::Models(manifest.models.values().collect()));
@@ -127,7 +136,9 @@ pub(super) fn namespace_shard(id: NamespaceId) -> u64 {
 impl Members<'_> {
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Namespaces(left), Self::Namespaces(right)) | (Self::Vectors(left), Self::Vectors(right)) => {
+            (Self::Namespaces(left), Self::Namespaces(right))
+            | (Self::Vectors(left), Self::Vectors(right))
+            | (Self::EntryVectors(left), Self::EntryVectors(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
             }
             (Self::Batches(left, left_retired), Self::Batches(right, right_retired)) => {
@@ -147,6 +158,7 @@ impl Members<'_> {
                 let sets = |namespace: &NamespaceManifest| namespace.vectors.values().map(|set| set.as_ref().clone()).collect();
                 StoredShard::Vectors(list.iter().map(|namespace| (namespace.id, sets(namespace))).collect())
             }
+            Self::EntryVectors(list) => StoredShard::EntryVectors(list.iter().map(|namespace| stored_entry_vectors(namespace)).collect()),
             Self::Models(list) => StoredShard::Models(list.iter().map(|model| model.as_ref().clone()).collect()),
             Self::Batches(live, retired) => StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), stored_retired(retired)),
             Self::Objects(list) => {
@@ -175,6 +187,14 @@ fn stored_namespace(namespace: &NamespaceManifest) -> StoredNamespace {
         packs: namespace.packs.values().map(|pack| pack.as_ref().clone()).collect(),
         segments: namespace.segments.values().map(|segment| segment.as_ref().clone()).collect(),
         producers: namespace.producers.iter().map(|(key, state)| (key.clone(), *state)).collect(),
+    }
+}
+
+fn stored_entry_vectors(namespace: &NamespaceManifest) -> StoredEntryVectors {
+    StoredEntryVectors {
+        namespace: namespace.id,
+        fields: namespace.vector_fields.values().map(|field| field.as_ref().clone()).collect(),
+        indexes: namespace.vector_indexes.values().map(|index| index.as_ref().clone()).collect(),
     }
 }
 

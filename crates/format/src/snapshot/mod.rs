@@ -60,6 +60,8 @@ pub enum ShardContent {
     Vectors,
     /// Embedding models.
     Models,
+    /// Vector fields of namespaces, and indexes over them.
+    EntryVectors,
 }
 
 impl ShardRef {
@@ -78,6 +80,7 @@ impl fmt::Display for ShardRef {
             ShardContent::Objects => "objects",
             ShardContent::Vectors => "vectors",
             ShardContent::Models => "models",
+            ShardContent::EntryVectors => "entry-vectors",
         };
         write!(f, "{content} {} ({})", self.number, self.name())
     }

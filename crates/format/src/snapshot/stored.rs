@@ -3,7 +3,7 @@
 use super::ShardRef;
 use crate::manifest::{
     BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef,
-    VectorSetRecord,
+    VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
 };
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
@@ -38,6 +38,17 @@ pub(super) enum StoredShard {
     Vectors(Vec<(NamespaceId, Vec<VectorSetRecord>)>),
     /// By rising id.
     Models(Vec<ModelRecord>),
+    /// By rising namespace; namespaces without vector fields are left out.
+    EntryVectors(Vec<StoredEntryVectors>),
+}
+
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct StoredEntryVectors {
+    pub(super) namespace: NamespaceId,
+    /// By name.
+    pub(super) fields: Vec<VectorFieldRecord>,
+    /// By rising id.
+    pub(super) indexes: Vec<VectorIndexRecord>,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -31,6 +31,7 @@ pub(crate) fn blocks() -> (Vec<Rows>, u64) {
             pod: text("pod"),
             container: text("container"),
             attributes: &[],
+            vectors: &[],
         };
         body_bytes += entry.body.len() as u64;
         builder.push(&entry).expect("a block that is not full");

@@ -1,6 +1,6 @@
 //! Entries that together use every layout of version 1. They never change: golden files hold them.
 
-use siltstone_core::{EntryFlags, NamespaceId, Severity, Value};
+use siltstone_core::{EntryFlags, EntryVector, NamespaceId, Severity, Value};
 use siltstone_format::{EntryRef, Rows, RowsBuilder};
 
 pub(crate) const NAMESPACE: NamespaceId = NamespaceId(42);
@@ -12,15 +12,21 @@ pub(crate) fn offsets(rows: usize) -> Vec<u16> {
 
 /// Two chunks that share some patterns.
 pub(crate) fn chunks() -> [Rows; 2] {
-    [chunk(0, 40), chunk(1, 25)]
+    [chunk(0, 40, false), chunk(1, 25, false)]
 }
 
-fn chunk(number: u64, rounds: u64) -> Rows {
+/// Two chunks, of which one has vectors of two fields.
+pub(crate) fn chunks_with_vectors() -> [Rows; 2] {
+    [chunk(0, 8, true), chunk(1, 4, false)]
+}
+
+fn chunk(number: u64, rounds: u64, with_vectors: bool) -> Rows {
     let mut builder = RowsBuilder::new(NAMESPACE);
     for round in 0..rounds {
         for (kind, body) in bodies(number, round).into_iter().enumerate() {
             let time = 1_700_000_000_000_000_000 + (round * 250 + kind as u64) as i64 * 1_000_000;
             let attributes = attributes(round, kind as u64);
+            let vectors = if with_vectors { vectors(round, kind as u64) } else { Vec::new() };
             let entry = EntryRef {
                 body: &body,
                 timestamp_ns: time,
@@ -30,6 +36,7 @@ fn chunk(number: u64, rounds: u64) -> Rows {
                 pod: &format!("{}-{}", ["checkout", "cart", ""][kind % 3], round % 4),
                 container: "main",
                 attributes: &attributes,
+                vectors: &vectors,
             };
             builder.push(&entry).expect("a few hundred rows");
         }
@@ -59,6 +66,16 @@ fn bodies(number: u64, round: u64) -> Vec<Vec<u8>> {
         bodies.push(format!("only chunk {} has this: chunk{}own", "abc".repeat(1 + number as usize), number).into_bytes());
     }
     bodies
+}
+
+/// A field that every row has, of numbers that fit 16 bits, and one that some have.
+fn vectors(round: u64, kind: u64) -> Vec<EntryVector> {
+    let half = |at: u64| (round * 3 + kind * 5 + at) as f32 / 32.0 - 1.0;
+    let mut vectors = vec![EntryVector { field: "text".to_owned(), values: (0..6).map(half).collect() }];
+    if (round + kind).is_multiple_of(3) {
+        vectors.push(EntryVector { field: "image".to_owned(), values: vec![0.1 + round as f32, -1.0 / (1 + kind) as f32] });
+    }
+    vectors
 }
 
 fn attributes(round: u64, kind: u64) -> Vec<(String, Value)> {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod indexes;
 mod sample;
 mod sample_vectors;
 mod vectors;

@@ -51,6 +51,7 @@ fn rows_of<'a>(entries: impl Iterator<Item = &'a Row>) -> Rows {
                 pod: row.tags[1],
                 container: row.tags[2],
                 attributes: &row.attributes,
+                vectors: &[],
             })
             .unwrap();
     }

@@ -103,6 +103,7 @@ pub(crate) fn real_logs(first_chunk: u64) -> Memory {
                 pod: text("pod"),
                 container: text("container"),
                 attributes: &[],
+                vectors: &[],
             })
             .unwrap();
         if builder.len() == 2048 {

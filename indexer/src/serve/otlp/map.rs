@@ -123,6 +123,7 @@ fn arrival(record: LogRecord, tags: &ResourceTags) -> Result<Arrival, Reason> {
         severity,
         body: record.body.and_then(|body| body.value).map(body_bytes).unwrap_or_default(),
         attributes,
+        vectors: Vec::new(),
     };
     Ok(Arrival { entry, observed_ns: time(record.observed_time_unix_nano)? })
 }

@@ -1,19 +1,21 @@
 //! The machine by example. Random histories are in `tests/model`.
 
 mod batches;
+mod indexes;
 mod lives;
 mod models;
 mod seals;
 mod vectors;
 
 use super::*;
-use siltstone_core::{BatchId, ChunkId, Epoch, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorSetId, WriterId};
+use siltstone_core::{BatchId, ChunkId, Epoch, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId, WriterId};
 use siltstone_format::command::{
-    ChunkEnd, ClientKey, CommitBatch, CommitMerge, CommitSeal, CommitVectors, MergePart, SealPart, SliceCommit, SliceOutcome, VectorPart,
+    ChunkEnd, ClientKey, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, IndexPart, MergePart, SealPart, SliceCommit,
+    SliceOutcome, VectorPart,
 };
 use siltstone_format::manifest::{
     BatchRecord, ByteRange, CheckedRange, ChunkList, ChunkState, Fate, ModelRecord, ModelState, ObjectRecord, PackChunks, PackRecord, SegmentRecord,
-    VectorSetRecord,
+    VectorIndexRecord, VectorSetRecord,
 };
 
 const FOOTER: CheckedRange = CheckedRange { offset: 900, len: 100, crc32c: 7 };

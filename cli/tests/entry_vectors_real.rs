@@ -1,0 +1,221 @@
+//! The shared vectors of real lines as vectors of entries: recall with the planner's choice and with the graph forced, at filters of 50, 10, 1 and
+//! 0.1 % by team, deployment and time, and the same once more when they arrive in a hundred imports.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use serde_json::Value;
+use siltstone_proto::v1::admin_client::AdminClient;
+use siltstone_proto::v1::search_client::SearchClient;
+use siltstone_proto::v1::{ExplainRequest, QuerySpec, SearchRequest, SearchWay, SettleRequest, VectorQuery};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Instant;
+use support::{Server, shared_data};
+use tonic::transport::Channel;
+
+const DIMENSION: usize = 384;
+const K: usize = 10;
+/// A hit is a row whose cosine is that of the k-th true one, but for this.
+const TIE: f32 = 1e-6;
+
+/// Rows of 16-bit floats, whose header is skipped.
+fn halves(path: &Path) -> Vec<Vec<f32>> {
+    let bytes = std::fs::read(path).unwrap();
+    let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    bytes[start..]
+        .chunks_exact(2 * DIMENSION)
+        .map(|row| row.chunks_exact(2).map(|number| half(u16::from_le_bytes([number[0], number[1]]))).collect())
+        .collect()
+}
+
+fn half(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
+    let magnitude = if exponent == 0 { (fraction as f32 * 2_f32.powi(-24)).to_bits() } else { (exponent + 112) << 23 | fraction << 13 };
+    f32::from_bits(sign | magnitude)
+}
+
+fn cosines(query: &[f32], vectors: &[Vec<f32>]) -> Vec<f32> {
+    let dot = |left: &[f32], right: &[f32]| {
+        let mut sums = [0_f64; 8];
+        for (left, right) in left.chunks(8).zip(right.chunks(8)) {
+            sums.iter_mut().zip(left.iter().zip(right)).for_each(|(sum, (left, right))| *sum += f64::from(*left) * f64::from(*right));
+        }
+        sums.iter().sum::<f64>()
+    };
+    let length = dot(query, query).sqrt();
+    vectors.iter().map(|vector| (dot(query, vector) / (length * dot(vector, vector).sqrt())) as f32).collect()
+}
+
+struct Corpus {
+    lines: Vec<Value>,
+    vectors: Vec<Vec<f32>>,
+    queries: Vec<Vec<f32>>,
+    /// By query: the cosine of each row.
+    cosines: Vec<Vec<f32>>,
+}
+
+impl Corpus {
+    fn read() -> Self {
+        let folder = shared_data();
+        let file = std::fs::File::open(folder.join("vectors_entries.jsonl.gz")).unwrap();
+        let lines =
+            BufReader::new(flate2::read::MultiGzDecoder::new(file)).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+        let (vectors, queries) = (halves(&folder.join("vectors.npy")), halves(&folder.join("queries.npy")));
+        let cosines = queries.iter().map(|query| cosines(query, &vectors)).collect();
+        Self { lines, vectors, queries, cosines }
+    }
+
+    /// Imports rows into one namespace; what was the namespace is the team, and the number of a row an attribute.
+    fn import(&self, server: &Server, folder: &Path, rows: std::ops::Range<usize>) {
+        let mut text = String::new();
+        for row in rows.clone() {
+            let mut line = self.lines[row].clone();
+            line["team"] = line["namespace"].take();
+            line["namespace"] = "all".into();
+            line["row"] = row.into();
+            writeln!(text, "{line}").unwrap();
+        }
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {DIMENSION}), }}\n", rows.len());
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(header.as_bytes());
+        self.vectors[rows].iter().flatten().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        let (lines, vectors) = (folder.join("lines.ndjson"), folder.join("vectors.npy"));
+        std::fs::write(&lines, text).unwrap();
+        std::fs::write(&vectors, bytes).unwrap();
+        server.ok(&["import", lines.to_str().unwrap(), "--vectors", vectors.to_str().unwrap(), "--strict"]);
+    }
+
+    /// A filter that leaves about this part of the rows, by the values of a key: the query, and which rows it leaves.
+    fn by_values(&self, key: &str, field: &str, part: f64) -> Filter {
+        let mut values = BTreeMap::<&str, usize>::new();
+        self.lines.iter().for_each(|line| *values.entry(line[key].as_str().unwrap()).or_default() += 1);
+        let mut values: Vec<_> = values.into_iter().collect();
+        values.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let mut room = (part * self.lines.len() as f64) as usize;
+        let mut chosen = Vec::new();
+        for (value, count) in values {
+            if count <= room {
+                room -= count;
+                chosen.push(value);
+            }
+        }
+        let query = chosen.iter().map(|value| format!("{field}:\"{value}\"")).collect::<Vec<_>>().join(" OR ");
+        let keeps = self.lines.iter().map(|line| chosen.contains(&line[key].as_str().unwrap())).collect();
+        Filter { name: format!("{field} {} %", part * 100.0), query, range: None, keeps }
+    }
+
+    fn by_time(&self, part: f64) -> Filter {
+        let mut times: Vec<i64> = self.lines.iter().map(|line| line["timestamp_ms"].as_i64().unwrap()).collect();
+        times.sort_unstable();
+        let start = times[times.len() / 3];
+        let end = times[times.len() / 3 + (part * times.len() as f64) as usize];
+        let keeps = self.lines.iter().map(|line| (start..end).contains(&line["timestamp_ms"].as_i64().unwrap())).collect();
+        Filter { name: format!("time {} %", part * 100.0), query: "*".into(), range: Some((start * 1_000_000, end * 1_000_000)), keeps }
+    }
+
+    fn filters(&self) -> Vec<Filter> {
+        let all = Filter { name: "all".into(), query: "*".into(), range: None, keeps: vec![true; self.lines.len()] };
+        let mut filters = vec![all];
+        for part in [0.5, 0.1, 0.01, 0.001] {
+            filters.extend([self.by_values("namespace", "team", part), self.by_values("deployment", "deployment", part), self.by_time(part)]);
+        }
+        filters
+    }
+}
+
+struct Filter {
+    name: String,
+    query: String,
+    range: Option<(i64, i64)>,
+    keeps: Vec<bool>,
+}
+
+fn spec(filter: &Filter, query: &[f32], way: SearchWay) -> QuerySpec {
+    QuerySpec {
+        namespaces: vec!["all".into()],
+        query: filter.query.clone(),
+        start_ns: filter.range.map(|(start, _)| start),
+        end_ns: filter.range.map(|(_, end)| end),
+        vector: Some(VectorQuery { values: query.to_vec(), way: way.into(), ..VectorQuery::default() }),
+        ..QuerySpec::default()
+    }
+}
+
+/// The recall over all queries, and searches a second, one after the other.
+async fn recall(search: &mut SearchClient<Channel>, corpus: &Corpus, filter: &Filter, way: SearchWay) -> (f64, f64) {
+    let (mut hits, mut wanted, mut seconds) = (0, 0, 0.0);
+    for (query, cosines) in corpus.queries.iter().zip(&corpus.cosines) {
+        let mut truth: Vec<f32> = cosines.iter().zip(&filter.keeps).filter(|(_, keep)| **keep).map(|(cosine, _)| *cosine).collect();
+        truth.sort_unstable_by(|left, right| right.total_cmp(left));
+        let k = K.min(truth.len());
+        let request = SearchRequest { spec: Some(spec(filter, query, way)), limit: K as u32, ..SearchRequest::default() };
+        let started = Instant::now();
+        let rows = search.search(request).await.unwrap().into_inner().rows;
+        seconds += started.elapsed().as_secs_f64();
+        assert_eq!(rows.len(), k, "{}", filter.name);
+        for found in rows {
+            let number = found.attributes.iter().find(|attribute| attribute.name == "row").unwrap().value.clone().unwrap().kind.unwrap();
+            let siltstone_proto::v1::value::Kind::IntValue(row) = number else { panic!("{number:?}") };
+            let row = usize::try_from(row).unwrap();
+            assert!(filter.keeps[row], "{}: row {row} is filtered out", filter.name);
+            assert!((1.0 - cosines[row] - found.distance.unwrap()).abs() < 1e-5, "the distance is that of the stored vector");
+            hits += usize::from(cosines[row] >= truth[k - 1] - TIE);
+        }
+        wanted += k;
+    }
+    (hits as f64 / wanted as f64, corpus.queries.len() as f64 / seconds)
+}
+
+async fn settle(server: &Server) {
+    AdminClient::connect(format!("http://{}", server.grpc)).await.unwrap().settle(SettleRequest {}).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recall_holds_with_filters_and_when_the_data_comes_in_small_parts() {
+    let corpus = Corpus::read();
+    assert_eq!((corpus.lines.len(), corpus.vectors.len(), corpus.queries.len()), (44_268, 44_268, 471));
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(data.path(), &[]);
+    let started = Instant::now();
+    corpus.import(&server, folder.path(), 0..corpus.lines.len());
+    println!("imported in {:.1} s", started.elapsed().as_secs_f64());
+    let started = Instant::now();
+    settle(&server).await;
+    println!("sealed and indexed in {:.1} s", started.elapsed().as_secs_f64());
+    let mut search = server.search().await;
+    for filter in corpus.filters() {
+        let left = filter.keeps.iter().filter(|keep| **keep).count();
+        let request = ExplainRequest { spec: Some(spec(&filter, &corpus.queries[0], SearchWay::Unspecified)) };
+        let plan = search.explain(request).await.unwrap().into_inner().plan;
+        let chosen = plan.lines().find(|line| line.contains("µs)")).unwrap_or_default().trim();
+        for (name, way) in [("planned", SearchWay::Unspecified), ("graph", SearchWay::Graph), ("exact", SearchWay::Exact)] {
+            // The scan of columns is measured once: it does not depend on the filter's kind.
+            if way == SearchWay::Exact && filter.name != "all" {
+                continue;
+            }
+            let (recall, qps) = recall(&mut search, &corpus, &filter, way).await;
+            println!("{:<18} {left:>6} rows  {name:<8} recall@{K} {recall:.4}  {qps:>7.0} QPS   {chosen}", filter.name);
+            assert!(recall >= 0.98, "{} {name}: {recall}", filter.name);
+            assert!(way != SearchWay::Exact || recall == 1.0);
+        }
+    }
+    let whole = recall(&mut search, &corpus, &corpus.filters()[0], SearchWay::Graph).await.0;
+    drop((search, server));
+
+    let parts = tempfile::tempdir().unwrap();
+    let server = Server::start(parts.path(), &["--chunk-age-ms-max", "200", "--seal-wait-ms-max", "200", "--seal-body-bytes-min", "1"]);
+    for part in 0..100 {
+        let at = |part: usize| part * corpus.lines.len() / 100;
+        corpus.import(&server, folder.path(), at(part)..at(part + 1));
+    }
+    settle(&server).await;
+    let mut search = server.search().await;
+    let (merged, qps) = recall(&mut search, &corpus, &corpus.filters()[0], SearchWay::Graph).await;
+    println!("in 100 imports, merged: recall@{K} {merged:.4}, {qps:.0} QPS; in one: {whole:.4}");
+    assert!(merged >= whole - 0.002, "{merged} against {whole}");
+}
