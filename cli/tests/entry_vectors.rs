@@ -205,7 +205,7 @@ async fn what_cannot_be_is_said_and_fields_stand_beside_each_other() {
     for (args, part) in [
         (&["--vector", list][..], "several vector fields, choose one: image, text"),
         (&["--vector", list, "--vector-field", "image"], "has 3 numbers, those of the field \"image\" in \"shop\" have 2"),
-        (&["--vector", list, "--vector-field", "sound"], "no vector field \"sound\""),
+        (&["--vector", list, "--vector-field", "sound"], "has a vector field \"sound\"; there are image, text"),
         (&["--like", "00000000000007ff"], "no entry of these namespaces has the address 00000000000007ff"),
         (&["--like", "xyz"], "16 hexadecimal digits"),
         (&["--within", "0.5"], "goes with --vector FILE or --like ADDRESS"),
@@ -228,4 +228,39 @@ async fn what_cannot_be_is_said_and_fields_stand_beside_each_other() {
     std::fs::write(&vectors, npy(&[&[1.0, 0.0, 0.0]])).unwrap();
     let args = ["import", lines.to_str().unwrap(), "-n", "shop", "--vectors", vectors.to_str().unwrap(), "--vector-field", "text"];
     assert!(error(&server, &args).contains("has 1 rows, but the source has 2 records"));
+}
+
+/// Every object of a data folder.
+fn objects(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { objects(&path, found) } else { found.push(path) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_objects_are_an_error_and_never_an_answer() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(data.path(), &[]);
+    import(&server, folder.path(), &entries()[..500], 0);
+    settle(&server).await;
+    drop(server);
+    let vector = folder.path().join("query.npy");
+    std::fs::write(&vector, npy(&[&numbers(77).take(DIMENSION).collect::<Vec<_>>()])).unwrap();
+    let mut found = Vec::new();
+    objects(&data.path().join("objects"), &mut found);
+    for path in found {
+        let mut bytes = std::fs::read(&path).unwrap();
+        if bytes.starts_with(b"SiltObjt") {
+            let (start, end) = (16, bytes.len() - 200);
+            bytes[start..end].iter_mut().for_each(|byte| *byte ^= 0x55);
+            std::fs::write(&path, bytes).unwrap();
+        }
+    }
+    let server = Server::start(data.path(), &[]);
+    for way in [&["--vector-search", "exact"][..], &[]] {
+        let args: Vec<&str> = ["search", "-n", "shop", "--vector", vector.to_str().unwrap()].iter().chain(way).copied().collect();
+        let message = error(&server, &args);
+        assert!(message.contains("read ") || message.contains("open "), "{message}");
+    }
 }
