@@ -172,5 +172,6 @@ fn entry_of(line: &Line) -> Entry {
         severity: Severity::from_name(&line.severity),
         body: line.body.clone().into_bytes(),
         attributes: Vec::new(),
+        vectors: Vec::new(),
     }
 }
