@@ -121,7 +121,7 @@ fn check(server: &Server, entries: &[Entry], vector: &Path, query: &[f32]) {
             };
             let below = expected.iter().filter(|distance| **distance < within).count();
             let within = format!("--within={within}");
-            assert_eq!(count(server, &[filter, "--vector", vector, "--metric", metric, &within]), below as u64, "{metric} {filter}");
+            assert_eq!(count(server, &[filter, "--vector", vector, "--metric", metric, &within]), below as u64, "CT-1: {metric} {filter}");
             assert_eq!(search(server, &[filter, "--vector", vector, "--metric", metric, &within, "--limit", "3"]).len(), below.min(3));
             assert_eq!(count(server, &[filter, "--vector", vector, "--metric", metric]), expected.len() as u64, "those that have a vector");
         }

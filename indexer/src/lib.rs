@@ -1,7 +1,8 @@
 //! The indexer: entries in, batches, packs and segments on the object store, answers out.
 //!
-//! The folders follow an entry: `ingest` → `seal` → `merge` → `index` → `embed`, and on the way back `view` → `query` → `serve`; `gc` deletes what nobody can
-//! read any more. What is deliberately not here: the metadata group (only its client), the object store's kinds, and the inside of a segment.
+//! The folders follow an entry: `ingest` → `seal` → `merge` → `index` → `embed`, and on the way back `view` → `query` → `serve`; `gc` deletes what
+//! nobody can read any more. What is deliberately not here: the metadata group (only its client), the object store's kinds, and the inside of a
+//! segment.
 
 pub mod embed;
 pub mod gc;

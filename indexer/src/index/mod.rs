@@ -1,8 +1,8 @@
 //! Indexes over the vectors that came with entries: built from packs, put on the object store, committed as a compare-and-swap.
 //!
-//! Vectors are searched exactly from the moment that they are committed; an index makes it faster. It names rows by address, so packs and segments may
-//! be merged below it (RA-1), and it is always built from the stored vectors, chunk by chunk in the order of their ids: the same entries give the same
-//! index, however often indexes were joined on the way. What is deliberately not here: the inside of an index (`siltstone-vector`), search
+//! Vectors are searched exactly from the moment that they are committed; an index makes it faster. It names rows by address, so packs and segments
+//! may be merged below it (RA-1), and it is always built from the stored vectors, chunk by chunk in the order of their ids: the same entries give
+//! the same index, however often indexes were joined on the way. What is deliberately not here: the inside of an index (`siltstone-vector`), search
 //! (`query`).
 
 mod plan;

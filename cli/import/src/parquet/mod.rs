@@ -1,7 +1,8 @@
 //! Rows of a Parquet file to entries, without Arrow.
 //!
 //! Columns outside lists and maps, those of structs included, are read as columns, a few rows at a time; a column of a struct has the path of its
-//! names as its name. Lists of floats become vectors, other lists and maps JSON text. Row groups are read one after the other, pages as they are needed.
+//! names as its name. Lists of floats become vectors, other lists and maps JSON text. Row groups are read one after the other, pages as they are
+//! needed.
 //!
 //! The decoder may panic on damaged files, so every call into it is guarded, and a panic is an error of the file.
 //!

@@ -1,8 +1,8 @@
 //! Packs: the columns of chunks of one namespace (NS-1), as a byte range of an object. `docs/formats/pack.md` has the layout.
 //!
 //! The footer says where every block lies and what a query needs to rule a chunk out. A chunk has three blocks: bodies, meta (times, severities,
-//! flags, tags), attributes, and two more where rows have vectors; patterns that several chunks share lie once in the pack. Rebuilding a row takes its chunk's body block and the
-//! shared patterns, which a reader keeps.
+//! flags, tags), attributes, and two more where rows have vectors; patterns that several chunks share lie once in the pack. Rebuilding a row takes
+//! its chunk's body block and the shared patterns, which a reader keeps.
 //!
 //! What is not here: I/O (the caller fetches the ranges that a reader names), and which chunks belong into one pack.
 
