@@ -3,14 +3,17 @@
 //! A vector is divided by its largest element's magnitude over 127 and rounded; for cosine it is brought to unit length first. No code is −128.
 //! A scale per vector (and not one for all: the largest of 384 elements of a unit vector is some 0.2) keeps four bits more.
 
-use crate::kernels::{CODE_LANES, Kernels, Lanes};
+use crate::kernels::{CODE_LANES, Kernels, LANES, Lanes};
 use crate::space::{Metric, VectorSpace};
 
 /// Bytes of the stored numbers of a row.
 pub(crate) const TERM_BYTES: usize = 12;
 
-/// Added to the error, relative to the product of lengths: what rounding of f32 sums can come to, twice over.
-const ROUNDING: f32 = 1e-6;
+/// What rounding of a key can come to, relative to the product of lengths, twice over: a step for each product of a lane of a sum, then for each
+/// fold of the lanes and each factor.
+fn rounding(dimension: usize) -> f32 {
+    (dimension.div_ceil(LANES) + 16) as f32 * f32::EPSILON
+}
 
 /// Registers of a row of codes: the last is padded with zeros.
 pub(crate) const fn lanes(dimension: usize) -> usize {
@@ -76,6 +79,7 @@ pub(crate) struct CodedQuery {
     pub(crate) term: Term,
     /// Its length, or 1 for cosine.
     length: f32,
+    rounding: f32,
 }
 
 impl CodedQuery {
@@ -85,7 +89,9 @@ impl CodedQuery {
         let term = encode(metric, vector, length, &mut codes);
         let unit = if metric == Metric::Cosine { 1.0 / f64::from(length) } else { 1.0 };
         let length = if metric == Metric::Cosine { 1.0 } else { length };
-        Self { metric, vector: vector.iter().map(|element| (f64::from(*element) * unit) as f32).collect(), codes, term, length }
+        let vector: Vec<f32> = vector.iter().map(|element| (f64::from(*element) * unit) as f32).collect();
+        let rounding = rounding(vector.len());
+        Self { metric, vector, codes, term, length, rounding }
     }
 
     /// The key that codes give.
@@ -104,8 +110,8 @@ impl CodedQuery {
         let length = if self.metric == Metric::Cosine { 1.0 } else { row.length };
         let dot = self.length * row.error + self.term.error * (length + row.error);
         match self.metric {
-            Metric::Cosine | Metric::InnerProduct => dot + ROUNDING * self.length * length,
-            Metric::L2 => 2.0 * dot + 4.0 * ROUNDING * (self.length * self.length + length * length),
+            Metric::Cosine | Metric::InnerProduct => dot + self.rounding * self.length * length,
+            Metric::L2 => 2.0 * dot + 4.0 * self.rounding * (self.length * self.length + length * length),
         }
     }
 }

@@ -99,8 +99,12 @@ pub const fn effort(limit: usize) -> usize {
 }
 
 /// Rows that [`Strategy::GraphThenCheck`] must find for `effort` of them to be left.
+///
+/// A strategy for filters that leave nearly all rows: where it was asked for under a narrow one it makes so much more effort and no more, and then
+/// the graph is walked under the filter.
 pub(crate) fn effort_before_check(input: &PlanInput) -> usize {
-    (input.effort as f64 * input.rows as f64 / input.selected.max(1) as f64).ceil() as usize
+    const TIMES_MAX: f64 = 8.0;
+    (input.effort as f64 * (input.rows as f64 / input.selected.max(1) as f64).min(TIMES_MAX)).ceil() as usize
 }
 
 fn scan_ns(rows: u64, dimension: usize) -> f64 {

@@ -30,6 +30,9 @@ pub const DEGREE_MAX: usize = 256;
 /// Levels at most: with a degree of 2, level 31 has a row in 2^31.
 pub(crate) const LEVELS_MAX: usize = 32;
 
+/// The largest effort for which what is found is kept as a list.
+const LIST_EFFORT_MAX: usize = 1_024;
+
 /// One level's lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Layer {
@@ -97,6 +100,11 @@ impl Graph {
         let key = |row: u32| codes.estimate(kernels, query, row);
         let start = self.descend(codes, &key, 0);
         match selection {
+            // A list that is kept in order is quicker than two heaps only while it is short.
+            None if effort > LIST_EFFORT_MAX => {
+                let all = Selection::All { rows: self.layers[0].slots() as u32 };
+                beam::filtered(&self.layers[0], codes, &key, start, effort, &all, scratch)
+            }
             None => {
                 beam::all(&self.layers[0], codes, &key, start, effort, scratch);
                 scratch.pool.iter().map(|found| found.scored()).collect()
