@@ -57,11 +57,16 @@ where
     F: Fn(f64, f64) -> f64,
 {
     let mut sums = [0.0; LANES];
-    let (left, right) = (left.chunks(LANES), right.chunks(LANES));
+    let (left, right) = (left.chunks_exact(LANES), right.chunks_exact(LANES));
+    let rest = left.remainder().iter().zip(right.remainder());
+    // Known lengths, so that the loop becomes one of vector instructions.
     for (left, right) in left.zip(right) {
-        for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-            *sum += term(f64::from(*left), f64::from(*right));
+        for lane in 0..LANES {
+            sums[lane] += term(f64::from(left[lane]), f64::from(right[lane]));
         }
+    }
+    for (sum, (left, right)) in sums.iter_mut().zip(rest) {
+        *sum += term(f64::from(*left), f64::from(*right));
     }
     sums.iter().sum()
 }
