@@ -217,5 +217,6 @@ async fn recall_holds_with_filters_and_when_the_data_comes_in_small_parts() {
     let mut search = server.search().await;
     let (merged, qps) = recall(&mut search, &corpus, &corpus.filters()[0], SearchWay::Graph).await;
     println!("in 100 imports, merged: recall@{K} {merged:.4}, {qps:.0} QPS; in one: {whole:.4}");
-    assert!(merged >= whole - 0.002, "{merged} against {whole}");
+    // Threads build no two graphs alike: over 471 × 10 hits, the difference of two recalls of 0.99 has a standard deviation of 0.002 by chance alone.
+    assert!(merged >= 0.98 && merged >= whole - 0.006, "{merged} against {whole}");
 }
