@@ -180,7 +180,10 @@ fn no_flipped_byte_and_no_cut_makes_it_panic() {
 }
 
 /// A file with a body and a list of floats for each row: `None` for no list, `None` in it for a number that is missing.
-fn with_lists(rows: &[(Option<&str>, Option<Vec<Option<f64>>>)]) -> Vec<u8> {
+/// A body and a list of numbers, each of which may be null.
+type ListRow<'a> = (Option<&'a str>, Option<Vec<Option<f64>>>);
+
+fn with_lists(rows: &[ListRow<'_>]) -> Vec<u8> {
     let schema = "message m { optional binary body (UTF8); optional group embedding (LIST) { repeated group list { optional double element; } } }";
     let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(parse_message_type(schema).unwrap()), Arc::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
