@@ -16,7 +16,7 @@ pub struct Request<'a> {
     pub within: Option<f32>,
     /// Whether all rows that match are to be counted, exactly: below `within`, or those of the filter. It makes the search exact.
     pub count: bool,
-    /// Rows that a search of the graph keeps; `None` takes [`crate::plan::effort`] of the limit. Exact searches have no use for it.
+    /// Rows that a search of the graph keeps; `None` takes [`crate::plan::effort`]. Exact searches have no use for it.
     pub effort: Option<usize>,
     /// How to search, whatever the planner would choose.
     pub strategy: Option<Strategy>,

@@ -4,7 +4,8 @@
 //! The vectors are the 44,268 real ones and others made from them (`data.rs`), 221,340 in all; the queries are the real ones. All engines search
 //! the same vectors, and a figure is the best of three runs over all queries. The graph is forced. The Python peers come from
 //! `scripts/bench-peers.sh`; plain usearch is also called from Rust with `--features usearch`, which builds its C and C++ for minutes.
-//! `SILTSTONE_VECTOR_TIMES` is the number of copies of the real vectors (5), and `SILTSTONE_SHARED` names the folder of the test material.
+//! With the argument `threshold` the last part alone is run. `SILTSTONE_VECTOR_TIMES` is how many times as many vectors as the real ones there are
+//! (5), and `SILTSTONE_SHARED` names the folder of the test material.
 
 mod data;
 mod ours;
@@ -20,6 +21,9 @@ use table::Engine;
 fn main() -> anyhow::Result<()> {
     let times = std::env::var("SILTSTONE_VECTOR_TIMES").map_or(Ok(5), |times| times.parse().context("read SILTSTONE_VECTOR_TIMES"))?;
     let data = Data::new(times)?;
+    if std::env::args().nth(1).is_some_and(|part| part == "threshold") {
+        return ours::threshold(&data);
+    }
     println!("{} vectors of {} elements, {} queries, one thread", data.vectors.len(), data::DIMENSION, data.queries.len());
     let scanned = scan::measure(&data)?;
     let bars = scanned.bars;

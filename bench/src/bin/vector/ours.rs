@@ -6,7 +6,7 @@ use crate::table::Engine;
 use anyhow::bail;
 use bytes::Bytes;
 use siltstone_vector::{
-    BuildOptions, GRAPH_ROWS_MIN, Request, Residence, Strategy, VectorError, VectorIndex, Vectors, kernels, open_bytes, run, write_hnsw,
+    BuildOptions, GRAPH_ROWS_MIN, Request, Residence, Strategy, VectorError, VectorIndex, Vectors, kernels, open_bytes, plan, run, write_hnsw,
 };
 use std::time::Instant;
 
@@ -60,7 +60,9 @@ fn search(index: &dyn VectorIndex, data: &Data, bars: &[f32], effort: usize) -> 
 
 /// Finds the number of rows from which on a graph answers sooner than a scan, at a recall of 0.98.
 pub(crate) fn threshold(data: &Data) -> anyhow::Result<()> {
-    println!("\nrows at which a graph pays (recall@10 0.98; the program takes {GRAPH_ROWS_MIN}):");
+    println!(
+        "\nrows at which a graph pays (at the least effort for a recall@10 of 0.98, and at the effort of a search; the program takes {GRAPH_ROWS_MIN}):"
+    );
     let mut rows = 1_000;
     while rows <= data.vectors.len().min(64_000) {
         // Every n-th, so that a part is as mixed as the whole.
@@ -81,9 +83,12 @@ pub(crate) fn threshold(data: &Data) -> anyhow::Result<()> {
             }
         }
         let Some((effort, recall, graph_us)) = reached else { bail!("no effort reaches a recall of 0.98 at {rows} rows") };
+        let usual = plan::effort(LIMIT, rows as u64);
+        let (usual_recall, qps, _) = search(index.as_ref(), data, &bars, usual)?;
         println!(
-            "{rows:>8} rows: exact {exact_us:>6.0} µs, graph {graph_us:>6.0} µs (effort {effort}, recall {recall:.4}), {:.1}x; built in {build_s:.1} s",
-            exact_us / graph_us
+            "{rows:>8} rows: exact {exact_us:>6.0} µs, graph {graph_us:>6.0} µs (effort {effort}, recall {recall:.4}), {:>6.0} µs (effort {usual}, recall {usual_recall:.4}); \
+             built in {build_s:.1} s",
+            1e6 / qps
         );
         rows *= 2;
     }

@@ -64,7 +64,7 @@ pub trait VectorIndex: Send + Sync {
     fn vector(&self, row: u32, fetched: Option<&Bytes>) -> Result<Vec<f32>, VectorError>;
 }
 
-/// Rows from which on a graph pays: below, an exact scan takes no longer than a walk and its answers are exact.
+/// Rows from which on there is a graph: below, a scan takes no longer than a walk of the usual effort, and its answers are exact.
 pub const GRAPH_ROWS_MIN: usize = 10_000;
 
 /// The stored bytes of an index without a graph.

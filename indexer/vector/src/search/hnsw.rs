@@ -122,7 +122,7 @@ pub(crate) fn begin<'a>(view: View<'a>, graph: Option<GraphView<'a>>, request: &
         selected: selection.count(),
         dimension: view.space.dimension(),
         limit: request.limit,
-        effort: request.effort.unwrap_or_else(|| effort(request.limit)).max(request.limit),
+        effort: request.effort.unwrap_or_else(|| effort(request.limit, u64::from(view.rows))).max(request.limit),
         has_graph: graph.is_some(),
         count: request.count,
     };
