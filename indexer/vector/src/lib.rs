@@ -1,7 +1,7 @@
 //! Vector indexes over rows: exact scan and HNSW behind one staged trait.
 //!
 //! - [`Vectors`]: vectors in memory, checked; searched exactly as they are, written as an index, or merged from several.
-//! - [`write`]: a set as the bytes of an index ([`write_exact`], [`write_hnsw`]); [`Open`] and [`open_bytes`] open them.
+//! - [`write()`]: a set as the bytes of an index ([`write_exact`], [`write_hnsw`]); [`Open`] and [`open_bytes`] open them.
 //! - [`VectorIndex`]: begins a [`Search`], which names byte ranges until it is [done](Step::Done); the caller fetches.
 //! - [`plan`](plan::plan): which way to search, and why.
 //! - [`merge`]: one set from several indexes.

@@ -18,7 +18,7 @@ pub struct BuildOptions {
     pub degree: usize,
     /// Rows that a search for neighbours keeps.
     pub effort: usize,
-    /// How far from each other neighbours are, as [`Pruner::spread`] has it.
+    /// How far from each other neighbours are, as `Pruner::spread` has it.
     pub spread: f32,
     /// Threads.
     pub threads: usize,

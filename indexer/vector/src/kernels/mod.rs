@@ -2,7 +2,7 @@
 //!
 //! Codes are bytes, a row padded with zeros to [`CODE_LANES`]; their dot products are whole numbers and the same at every level. Full vectors are
 //! little-endian bytes as they lie in the file; their sums go over [`LANES`] lanes (element `i` to lane `i % LANES`, each step one fused multiply
-//! and add, lanes added as [`reduce`] does), so that a score has the same bits on every CPU (RK-1).
+//! and add, lanes added as `reduce` does), so that a score has the same bits on every CPU (RK-1).
 //!
 //! Not done here: metrics, scales and rows. A kernel knows two slices, no more.
 
