@@ -73,7 +73,7 @@ pub(super) fn explain_index(opened: &OpenedIndex, asked: &Resolved, rows: Option
         selected: local.as_ref().map_or(all, |local| local.len() as u64),
         dimension: asked.target.values().len(),
         limit,
-        effort: effort(limit),
+        effort: effort(limit, all),
         has_graph: opened.index.kind() == IndexKind::Hnsw,
         count: false,
     };
