@@ -179,6 +179,41 @@ fn a_second_model_fills_while_the_first_serves_and_takes_over_when_told() {
 }
 
 #[test]
+fn a_model_whose_files_are_gone_stops_no_other() {
+    let (data, models_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = models_folder.path().join("tiny");
+    std::fs::create_dir(&folder).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../embedder/tests/data/tiny-bert");
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        std::fs::copy(fixture.join(file), folder.join(file)).unwrap();
+    }
+    let server = Server::start(data.path(), &[]);
+    let id = server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]).trim().to_owned();
+    server.kill();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let server = Server::start(data.path(), &[]);
+    import(&server, 3);
+    let found = rows(&server, &["near:\"database refuses connections\"", "--limit", "1"]);
+    assert!(found[0]["similarity"].is_number(), "the model that serves goes on: {found:?}");
+    assert!(server.ok(&["model", "list"]).contains("filling"));
+    let status = server.cli(&["status"]);
+    assert!(String::from_utf8_lossy(&status.stderr).contains("cannot be read"), "{}", String::from_utf8_lossy(&status.stderr));
+
+    // Added anew, its files are back: patterns that it knew before are not forgotten.
+    server.ok(&["model", "remove", &id]);
+    std::fs::create_dir(&folder).unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        std::fs::copy(fixture.join(file), folder.join(file)).unwrap();
+    }
+    for _ in 0..3 {
+        assert_eq!(server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]).trim(), id);
+        server.ok(&["model", "remove", &id]);
+    }
+    server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]);
+    assert!(models(&server).iter().all(|model| model["vectors"] == 6 && model["is_complete"] == true));
+}
+
+#[test]
 fn kills_while_models_fill_lose_nothing_and_mix_nothing() {
     let data = tempfile::tempdir().unwrap();
     let tuning = ["--flush-interval-ms", "5", "--chunk-age-ms-max", "20", "--seal-wait-ms-max", "5", "--merge-fan-in", "2"];

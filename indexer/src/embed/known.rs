@@ -33,7 +33,7 @@ impl Known {
         self.up_to_date = Some(namespace.clone());
     }
 
-    /// Learns which patterns have a vector from sets that came since.
+    /// Learns which patterns have a vector from sets that came since. Sets that went were joined, or went with their model.
     pub(super) async fn learn_sets(
         &mut self,
         sources: &EmbedSources,
@@ -41,6 +41,12 @@ impl Known {
         namespace: &NamespaceManifest,
         model: &ModelId,
     ) -> Result<(), EmbedJobError> {
+        let had = if self.sets.iter().any(|set| !namespace.vectors.contains_key(set)) {
+            self.sets.clear();
+            std::mem::take(&mut self.patterns).len()
+        } else {
+            0
+        };
         for record in namespace.vectors.values().filter(|record| record.model == *model) {
             if self.sets.contains(&record.id) {
                 continue;
@@ -52,7 +58,11 @@ impl Known {
             }
             self.sets.insert(record.id);
         }
-        self.sets.retain(|set| namespace.vectors.contains_key(set));
+        if self.patterns.len() < had {
+            // Some vectors are gone: their patterns are looked for again.
+            self.segments.clear();
+            self.slices.clear();
+        }
         Ok(())
     }
 

@@ -180,7 +180,8 @@ impl EmbedJob {
         Ok(())
     }
 
-    /// Embeds for at most one commit. Whether there was anything to do.
+    /// Embeds for at most one commit. Whether there was anything to do. What fails for one namespace or model stops no other: the rest is committed
+    /// first.
     async fn round(&self) -> Result<bool, EmbedJobError> {
         let manifest = self.job.metadata().manifest();
         let mut known = self.known.lock().await;
@@ -191,27 +192,30 @@ impl EmbedJob {
         let mut models: Vec<_> = manifest.models.values().collect();
         models.sort_by_key(|model| model.state != ModelState::Serving);
         let started = Instant::now();
-        let mut new = Vec::new();
+        let (mut new, mut failed) = (Vec::new(), None);
         let mut room = self.config.commit_patterns_max;
-        for model in models {
+        'all: for model in models {
             for namespace in manifest.namespaces.values() {
                 let known = known.entry((namespace.id, model.id.clone())).or_default();
                 if known.is_up_to_date(namespace) {
                     continue;
                 }
-                let is_done = self.embed_namespace(&manifest, namespace, model, known, (started, &mut room), &mut new).await?;
-                if is_done && new.last().is_none_or(|set: &NewSet| set.namespace != namespace.id) {
-                    known.note_up_to_date(namespace);
+                let sets_before = new.len();
+                match self.embed_namespace(&manifest, namespace, model, known, (started, &mut room), &mut new).await {
+                    Ok(true) if new.len() == sets_before => known.note_up_to_date(namespace),
+                    Ok(_) => {}
+                    Err(error) => failed = Some(error),
                 }
                 if room == 0 || started.elapsed() >= Duration::from_millis(self.config.commit_ms_max) {
-                    return self.commit(&manifest, new).await.map(|()| true);
+                    break 'all;
                 }
             }
         }
-        if new.is_empty() {
-            return Ok(false);
+        match (new.is_empty(), failed) {
+            (false, _) => self.commit(&manifest, new).await.map(|()| true),
+            (true, Some(error)) => Err(error),
+            (true, None) => Ok(false),
         }
-        self.commit(&manifest, new).await.map(|()| true)
     }
 
     /// Embeds the patterns of a namespace that have no vector, as many as there is room and time for, and joins sets where there are many. Whether

@@ -92,6 +92,10 @@ impl VectorIndexer {
                 Err(error) => {
                     problems.note(&error);
                     tokio::time::sleep(self.job.patience().failure()).await;
+                    if manifests.has_changed().is_err() {
+                        return;
+                    }
+                    continue;
                 }
             }
             if manifests.changed().await.is_err() {

@@ -31,8 +31,8 @@ const COLLAPSE_ROUNDS_MAX: usize = 16;
 pub struct Near {
     /// The model that made the query's vector and those in `sets` (VE-1).
     pub model: ModelId,
-    /// What is asked, in words: whether it asks for a failure or a success is read from them.
-    pub text: String,
+    /// Whether what is asked tells of a failure or a success.
+    pub outcome: Outcome,
     /// The query's vector.
     pub vector: QueryVector,
     /// The sets of the model's pattern vectors, by namespace of the view.
@@ -41,6 +41,13 @@ pub struct Near {
     pub words: Expr,
     /// One row a pattern.
     pub is_collapsed: bool,
+}
+
+impl Near {
+    /// The outcome that a pattern tells of. Nothing opposes what says nothing of its outcome, so patterns are not read then.
+    pub(super) fn outcome_of(&self, pattern: &[u8]) -> Outcome {
+        if self.outcome == Outcome::Open { Outcome::Open } else { Outcome::of(&pattern_text(pattern)) }
+    }
 }
 
 /// Why a row stands where it stands.
@@ -131,7 +138,7 @@ impl<'a> NearNamespace<'a> {
         }
         let similarities = similarities(near, sets);
         let waiting = patterns.keys().filter(|hash| !similarities.contains_key(hash)).count() as u64;
-        let fusion = Fusion::new(if terms.is_empty() { 0.0 } else { words_bound(&statistics) }).asking_for(Outcome::of(&near.text));
+        let fusion = Fusion::new(if terms.is_empty() { 0.0 } else { words_bound(&statistics) }).asking_for(near.outcome);
         Ok(Self { view, expr, near, terms, statistics, fusion, patterns, similarities, waiting })
     }
 
@@ -147,7 +154,7 @@ impl<'a> NearNamespace<'a> {
     /// The score of a row of a pattern, whose words have this BM25 score.
     fn score(&self, hash: PatternHash, words: f32) -> f32 {
         let similarity = self.similarities.get(&hash).copied().unwrap_or(0.0);
-        let outcome = self.patterns.get(&hash).map_or_else(|| Outcome::of(""), |pattern| Outcome::of(&pattern_text(&pattern.bytes)));
+        let outcome = self.patterns.get(&hash).map_or_else(Outcome::default, |pattern| self.near.outcome_of(&pattern.bytes));
         self.fusion.score_with(similarity, words, outcome)
     }
 

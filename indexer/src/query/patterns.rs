@@ -6,10 +6,9 @@ use crate::query::FoundRow;
 use crate::view::NamespaceView;
 use rustc_hash::FxHashMap;
 use siltstone_core::pattern::PatternHash;
-use siltstone_embedder::pattern_text;
 use siltstone_query::Expr;
 use siltstone_segment::PatternCount;
-use siltstone_vector::fusion::{Fusion, Outcome};
+use siltstone_vector::fusion::Fusion;
 
 /// A pattern with an example.
 #[derive(Clone, PartialEq, Debug)]
@@ -64,13 +63,12 @@ pub fn patterns(views: &[NamespaceView], question: &Question, near: Option<&Near
     if let Some(near) = near {
         near.sets.iter().for_each(|sets| by_meaning.extend(similarities(near, sets)));
     }
-    let fusion = near.map(|near| Fusion::new(0.0).asking_for(Outcome::of(&near.text)));
     let similarity = |pattern: &PatternCount| by_meaning.get(&pattern.hash).copied();
-    let score = |pattern: &PatternCount| match (fusion, similarity(pattern)) {
+    let score = |pattern: &PatternCount| match (near, similarity(pattern)) {
         (None, _) => 0.0,
         // What waits for a vector comes last.
         (Some(_), None) => f32::MIN,
-        (Some(fusion), Some(similarity)) => fusion.score_with(similarity, 0.0, Outcome::of(&pattern_text(&pattern.bytes))),
+        (Some(near), Some(similarity)) => Fusion::new(0.0).asking_for(near.outcome).score_with(similarity, 0.0, near.outcome_of(&pattern.bytes)),
     };
     let mut found: Vec<(f32, usize, PatternCount)> = by_hash.into_values().map(|(at, pattern)| (score(&pattern), at, pattern)).collect();
     let patterns_total = found.len() as u64;

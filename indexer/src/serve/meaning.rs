@@ -10,6 +10,7 @@ use siltstone_format::manifest::Manifest;
 use siltstone_format::vectors::QueryVector;
 use siltstone_query::{Expr, Text};
 use siltstone_segment::ScoringTerms;
+use siltstone_vector::fusion::Outcome;
 use std::time::Duration;
 use tokio::time::Instant;
 use tonic::Status;
@@ -34,12 +35,11 @@ impl Meaning {
         let words = words.into_iter().map(|word| Expr::Text(Text::Term(word))).collect();
         Self { text: text.to_owned(), words: Expr::Or(words).simplify() }
     }
-}
 
-impl Meaning {
-    /// How it is answered.
-    pub(super) fn describe(&self, manifest: &Manifest) -> String {
-        let model = manifest.serving_model().map_or("no model serves yet".to_owned(), |model| format!("model {}", model.id));
+    /// How it is answered, by a model or by the one that serves.
+    pub(super) fn describe(&self, manifest: &Manifest, model: Option<&ModelId>) -> String {
+        let model = model.or_else(|| manifest.serving_model().map(|model| &model.id));
+        let model = model.map_or("no model serves yet".to_owned(), |model| format!("model {model}"));
         let words = match ScoringTerms::of(&self.words).is_empty() {
             true => "vectors alone: patterns by likeness, the newest rows of each".to_owned(),
             false => format!("words and vectors: the best rows of {} and of the nearest patterns, by one score", self.words),
@@ -106,7 +106,14 @@ impl SearchService {
             let of_namespace = self.views.pattern_vectors(view, namespace, &model).await;
             sets.push(of_namespace.map_err(|error| status_of(error.kind(), &error))?);
         }
-        Ok(Some(Near { model, text: meaning.text.clone(), vector: QueryVector::new(&vector), sets, words: meaning.words.clone(), is_collapsed }))
+        Ok(Some(Near {
+            model,
+            outcome: Outcome::of(&meaning.text),
+            vector: QueryVector::new(&vector),
+            sets,
+            words: meaning.words.clone(),
+            is_collapsed,
+        }))
     }
 }
 

@@ -331,7 +331,7 @@ impl search_server::Search for SearchService {
         let (mut canonical, mut plan) = (asked.query.expr.to_string(), plan);
         if let Some(meaning) = &asked.meaning {
             canonical = format!("near:{:?} {canonical}", meaning.text);
-            plan = format!("{}\n{plan}", meaning.describe(&manifest));
+            plan = format!("{}\n{plan}", meaning.describe(&manifest, asked.model.as_ref()));
         }
         Ok(Response::new(ExplainResponse { canonical, plan, info: Some(asked.info(token, unknown)) }))
     }
