@@ -1,8 +1,8 @@
 //! Vector fields are declared, and indexes over them come and are joined. A compare-and-swap; a chunk has one index of a field at most, and none is
 //! lost in a join.
 
-use super::draft::{self, Touched, invalid};
-use super::{parts, retire};
+use super::draft::{Touched, invalid};
+use super::parts;
 use siltstone_core::{ChunkId, NamespaceId, ObjectId};
 use siltstone_format::{
     command::{CommitIndexes, IndexPart, Rejection, Reply},
@@ -34,30 +34,20 @@ pub(super) fn declare(draft: &mut Manifest, namespace: NamespaceId, field: &str,
 }
 
 pub(super) fn commit(draft: &mut Manifest, commit: &CommitIndexes) -> Result<Reply, Rejection> {
-    if parts::is_repeat(draft, commit.epoch, &commit.object)? {
-        return Ok(Reply::Done);
-    }
-    let mut owner = draft::epoch(draft, commit.epoch)?;
-    parts::take_object(&mut owner, commit.epoch, &commit.object)?;
-    let mut touched = Touched::default();
-    let mut released = Vec::new();
-    let mut seen = BTreeSet::<NamespaceId>::new();
-    let mut parts_count = 0;
-    for part in &commit.parts {
-        if !seen.insert(part.namespace) {
-            return Err(invalid(format!("namespace {} is named twice", part.namespace)));
-        }
-        for index in &part.indexes_out {
-            parts::take_index(&mut owner, &commit.object, index)?;
-        }
-        replace(touched.namespace(draft, part.namespace)?, part, &mut released)?;
-        parts_count += part.indexes_out.len();
-    }
-    touched.put_back(draft);
-    draft::put_epoch(draft, commit.epoch, owner);
-    parts::put_object(draft, commit.object, parts_count)?;
-    released.into_iter().for_each(|object| retire::release_object(draft, object));
-    Ok(Reply::Done)
+    parts::commit(
+        draft,
+        commit.epoch,
+        &commit.object,
+        &commit.parts,
+        |part| part.namespace,
+        |part, owner, namespace, released| {
+            for index in &part.indexes_out {
+                parts::take_index(owner, &commit.object, index)?;
+            }
+            replace(namespace, part, &mut released.objects)?;
+            Ok(part.indexes_out.len())
+        },
+    )
 }
 
 fn replace(namespace: &mut NamespaceManifest, part: &IndexPart, released: &mut Vec<ObjectId>) -> Result<(), Rejection> {

@@ -1,8 +1,8 @@
 //! Merging and repacking: other structures and other places for the same chunks. A compare-and-swap; no address changes (RA-1).
 
-use super::draft::{self, Touched, invalid};
-use super::{parts, retire};
-use siltstone_core::{ChunkId, NamespaceId, ObjectId};
+use super::draft::invalid;
+use super::parts;
+use siltstone_core::{ChunkId, ObjectId};
 use siltstone_format::{
     command::{CommitMerge, MergePart, Rejection, Reply},
     manifest::{Manifest, NamespaceManifest, PackChunk, PackRecord, SegmentRecord, Totals},
@@ -11,35 +11,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn commit(draft: &mut Manifest, commit: &CommitMerge) -> Result<Reply, Rejection> {
-    if parts::is_repeat(draft, commit.epoch, &commit.object)? {
-        return Ok(Reply::Done);
-    }
-    let mut owner = draft::epoch(draft, commit.epoch)?;
-    parts::take_object(&mut owner, commit.epoch, &commit.object)?;
-    let mut touched = Touched::default();
-    let mut released = Vec::new();
-    let mut seen = BTreeSet::<NamespaceId>::new();
-    let mut parts_count = 0;
-    for part in &commit.parts {
-        if !seen.insert(part.namespace) {
-            return Err(invalid(format!("namespace {} is named twice", part.namespace)));
-        }
-        for pack in &part.packs_out {
-            parts::take_pack(&mut owner, &commit.object, pack)?;
-        }
-        for segment in &part.segments_out {
-            parts::take_segment(&mut owner, &commit.object, segment)?;
-        }
-        let namespace = touched.namespace(draft, part.namespace)?;
-        replace_packs(namespace, part, &mut released)?;
-        replace_segments(namespace, part, &mut released)?;
-        parts_count += part.packs_out.len() + part.segments_out.len();
-    }
-    touched.put_back(draft);
-    draft::put_epoch(draft, commit.epoch, owner);
-    parts::put_object(draft, commit.object, parts_count)?;
-    released.into_iter().for_each(|object| retire::release_object(draft, object));
-    Ok(Reply::Done)
+    parts::commit(
+        draft,
+        commit.epoch,
+        &commit.object,
+        &commit.parts,
+        |part| part.namespace,
+        |part, owner, namespace, released| {
+            for pack in &part.packs_out {
+                parts::take_pack(owner, &commit.object, pack)?;
+            }
+            for segment in &part.segments_out {
+                parts::take_segment(owner, &commit.object, segment)?;
+            }
+            replace_packs(namespace, part, &mut released.objects)?;
+            replace_segments(namespace, part, &mut released.objects)?;
+            Ok(part.packs_out.len() + part.segments_out.len())
+        },
+    )
 }
 
 fn replace_packs(namespace: &mut NamespaceManifest, part: &MergePart, released: &mut Vec<ObjectId>) -> Result<(), Rejection> {

@@ -1,14 +1,16 @@
-//! What the commits of objects share: the object, and its packs, segments and vector sets.
+//! What the commits of objects share: how they change the draft, the object, and what lies in it.
 
-use super::draft::{check_footer, check_range, invalid};
-use siltstone_core::{Epoch, ObjectId};
+use super::draft::{self, Touched, check_footer, check_range, invalid};
+use super::retire;
+use siltstone_core::{BatchId, Epoch, NamespaceId, ObjectId};
 use siltstone_format::{
-    command::Rejection,
-    manifest::{EpochRecord, Manifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord, VectorIndexRecord, VectorSetRecord},
+    command::{Rejection, Reply},
+    manifest::{EpochRecord, Manifest, NamespaceManifest, ObjectRecord, ObjectState, PackRecord, SegmentRecord, VectorIndexRecord, VectorSetRecord},
 };
+use std::collections::BTreeSet;
 
 /// Whether the object was committed before, by this very command: an object is named by one command only, so it is its key.
-pub(super) fn is_repeat(draft: &Manifest, epoch: Epoch, object: &ObjectRecord) -> Result<bool, Rejection> {
+fn is_repeat(draft: &Manifest, epoch: Epoch, object: &ObjectRecord) -> Result<bool, Rejection> {
     match draft.objects.get(&object.id) {
         None => Ok(false),
         Some(known) if known.record == *object && object.epoch == epoch => Ok(true),
@@ -17,7 +19,7 @@ pub(super) fn is_repeat(draft: &Manifest, epoch: Epoch, object: &ObjectRecord) -
 }
 
 /// Checks a new object, and uses up its id.
-pub(super) fn take_object(owner: &mut EpochRecord, epoch: Epoch, object: &ObjectRecord) -> Result<(), Rejection> {
+fn take_object(owner: &mut EpochRecord, epoch: Epoch, object: &ObjectRecord) -> Result<(), Rejection> {
     if object.epoch != epoch {
         return Err(invalid("the object is of another epoch than its command"));
     }
@@ -64,8 +66,54 @@ pub(super) fn take_index(owner: &mut EpochRecord, object: &ObjectRecord, index: 
     take_id(owner, index.id.0)
 }
 
+/// What a commit no longer names.
+#[derive(Default)]
+pub(super) struct Released {
+    /// Batches, once a slice.
+    pub(super) batches: Vec<BatchId>,
+    /// Objects, once a part.
+    pub(super) objects: Vec<ObjectId>,
+}
+
+/// A compare-and-swap that names a new object, namespace by namespace: all of it, or nothing. `apply` carries out the part of one namespace, and says how
+/// many things of it lie in the object.
+pub(super) fn commit<P, F>(
+    draft: &mut Manifest,
+    epoch: Epoch,
+    object: &ObjectRecord,
+    parts: &[P],
+    namespace_of: fn(&P) -> NamespaceId,
+    mut apply: F,
+) -> Result<Reply, Rejection>
+where
+    F: FnMut(&P, &mut EpochRecord, &mut NamespaceManifest, &mut Released) -> Result<usize, Rejection>,
+{
+    if is_repeat(draft, epoch, object)? {
+        return Ok(Reply::Done);
+    }
+    let mut owner = draft::epoch(draft, epoch)?;
+    take_object(&mut owner, epoch, object)?;
+    let mut touched = Touched::default();
+    let mut released = Released::default();
+    let mut seen = BTreeSet::new();
+    let mut count = 0;
+    for part in parts {
+        let namespace = namespace_of(part);
+        if !seen.insert(namespace) {
+            return Err(invalid(format!("namespace {namespace} is named twice")));
+        }
+        count += apply(part, &mut owner, touched.namespace(draft, namespace)?, &mut released)?;
+    }
+    touched.put_back(draft);
+    draft::put_epoch(draft, epoch, owner);
+    put_object(draft, *object, count)?;
+    released.batches.into_iter().for_each(|batch| retire::release_batch(draft, batch));
+    released.objects.into_iter().for_each(|object| retire::release_object(draft, object));
+    Ok(Reply::Done)
+}
+
 /// Notes an object with this many packs, segments and vector sets.
-pub(super) fn put_object(draft: &mut Manifest, record: ObjectRecord, parts: usize) -> Result<(), Rejection> {
+fn put_object(draft: &mut Manifest, record: ObjectRecord, parts: usize) -> Result<(), Rejection> {
     let parts = u32::try_from(parts).ok().filter(|&parts| parts != 0);
     let parts = parts.ok_or_else(|| invalid("an object has at least one pack, segment or vector set"))?;
     let earlier: Option<&ObjectState> = draft.objects.get(&ObjectId(record.id.0));

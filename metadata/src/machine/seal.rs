@@ -1,8 +1,8 @@
 //! Sealing: closed chunks leave the batches for packs and segments. A compare-and-swap.
 
-use super::draft::{self, Touched, invalid};
-use super::{parts, retire};
-use siltstone_core::{ChunkId, NamespaceId};
+use super::draft::invalid;
+use super::parts;
+use siltstone_core::ChunkId;
 use siltstone_format::{
     command::{CommitSeal, Rejection, Reply, SealPart},
     manifest::{ChunkState, Manifest, NamespaceManifest, PackChunk, Totals},
@@ -11,41 +11,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) fn commit(draft: &mut Manifest, commit: &CommitSeal) -> Result<Reply, Rejection> {
-    if parts::is_repeat(draft, commit.epoch, &commit.object)? {
-        return Ok(Reply::Done);
-    }
-    let mut owner = draft::epoch(draft, commit.epoch)?;
-    parts::take_object(&mut owner, commit.epoch, &commit.object)?;
-    let mut touched = Touched::default();
-    let mut released = Vec::new();
-    let mut seen = BTreeSet::<NamespaceId>::new();
-    let mut parts_count = 0;
-    for part in &commit.parts {
-        if !seen.insert(part.namespace) {
-            return Err(invalid(format!("namespace {} is named twice", part.namespace)));
-        }
-        for pack in &part.packs {
-            parts::take_pack(&mut owner, &commit.object, pack)?;
-        }
-        for segment in &part.segments {
-            parts::take_segment(&mut owner, &commit.object, segment)?;
-        }
-        let namespace = touched.namespace(draft, part.namespace)?;
-        let sealed = check(namespace, part)?;
-        for chunk in sealed.keys() {
-            let record = namespace.chunks.get(chunk).expect("it was just checked").clone();
-            released.extend(record.slices.iter().map(|slice| slice.batch));
-            namespace.totals.subtract(&Totals::of_chunk(&record));
-            namespace.chunks.remove_mut(chunk);
-        }
-        put_parts(namespace, part);
-        parts_count += part.packs.len() + part.segments.len();
-    }
-    touched.put_back(draft);
-    draft::put_epoch(draft, commit.epoch, owner);
-    parts::put_object(draft, commit.object, parts_count)?;
-    released.into_iter().for_each(|batch| retire::release_batch(draft, batch));
-    Ok(Reply::Done)
+    parts::commit(
+        draft,
+        commit.epoch,
+        &commit.object,
+        &commit.parts,
+        |part| part.namespace,
+        |part, owner, namespace, released| {
+            for pack in &part.packs {
+                parts::take_pack(owner, &commit.object, pack)?;
+            }
+            for segment in &part.segments {
+                parts::take_segment(owner, &commit.object, segment)?;
+            }
+            let sealed = check(namespace, part)?;
+            for chunk in sealed.keys() {
+                let record = namespace.chunks.get(chunk).expect("it was just checked").clone();
+                released.batches.extend(record.slices.iter().map(|slice| slice.batch));
+                namespace.totals.subtract(&Totals::of_chunk(&record));
+                namespace.chunks.remove_mut(chunk);
+            }
+            put_parts(namespace, part);
+            Ok(part.packs.len() + part.segments.len())
+        },
+    )
 }
 
 fn put_parts(namespace: &mut NamespaceManifest, part: &SealPart) {

@@ -1,46 +1,37 @@
 //! Pattern vectors come, and are joined. A compare-and-swap; a set is of one model, and none is lost in a join.
 
-use super::draft::{self, Touched, invalid};
-use super::{parts, retire};
-use siltstone_core::{ModelId, NamespaceId, ObjectId};
+use super::draft::invalid;
+use super::parts;
+use siltstone_core::{ModelId, ObjectId};
 use siltstone_format::{
     command::{CommitVectors, Rejection, Reply, VectorPart},
-    manifest::{Manifest, NamespaceManifest, Totals, VectorSetRecord},
+    manifest::{Manifest, Map, ModelRecord, NamespaceManifest, Totals, VectorSetRecord},
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn commit(draft: &mut Manifest, commit: &CommitVectors) -> Result<Reply, Rejection> {
-    if parts::is_repeat(draft, commit.epoch, &commit.object)? {
-        return Ok(Reply::Done);
-    }
-    let mut owner = draft::epoch(draft, commit.epoch)?;
-    parts::take_object(&mut owner, commit.epoch, &commit.object)?;
-    let mut touched = Touched::default();
-    let mut released = Vec::new();
-    let mut seen = BTreeSet::<NamespaceId>::new();
-    let mut parts_count = 0;
-    for part in &commit.parts {
-        if !seen.insert(part.namespace) {
-            return Err(invalid(format!("namespace {} is named twice", part.namespace)));
-        }
-        for set in &part.sets_out {
-            parts::take_vectors(&mut owner, &commit.object, set)?;
-            check_model(draft, set)?;
-        }
-        replace(touched.namespace(draft, part.namespace)?, part, &mut released)?;
-        parts_count += part.sets_out.len();
-    }
-    touched.put_back(draft);
-    draft::put_epoch(draft, commit.epoch, owner);
-    parts::put_object(draft, commit.object, parts_count)?;
-    released.into_iter().for_each(|object| retire::release_object(draft, object));
-    Ok(Reply::Done)
+    let models = draft.models.clone();
+    parts::commit(
+        draft,
+        commit.epoch,
+        &commit.object,
+        &commit.parts,
+        |part| part.namespace,
+        |part, owner, namespace, released| {
+            for set in &part.sets_out {
+                parts::take_vectors(owner, &commit.object, set)?;
+                check_model(&models, set)?;
+            }
+            replace(namespace, part, &mut released.objects)?;
+            Ok(part.sets_out.len())
+        },
+    )
 }
 
 /// VE-1: a set is of one model that is known, and as wide as it.
-fn check_model(draft: &Manifest, set: &VectorSetRecord) -> Result<(), Rejection> {
-    match draft.models.get(&set.model) {
+fn check_model(models: &Map<ModelId, Arc<ModelRecord>>, set: &VectorSetRecord) -> Result<(), Rejection> {
+    match models.get(&set.model) {
         None => Err(Rejection::UnknownModel { model: set.model.clone() }),
         Some(model) if model.dimension == set.dimension => Ok(()),
         Some(model) => Err(invalid(format!("vector set {} has dimension {}, its model {} has {}", set.id, set.dimension, model.id, model.dimension))),
