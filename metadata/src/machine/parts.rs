@@ -75,8 +75,8 @@ pub(super) struct Released {
     pub(super) objects: Vec<ObjectId>,
 }
 
-/// A compare-and-swap that names a new object, namespace by namespace: all of it, or nothing. `apply` carries out the part of one namespace, and says how
-/// many things of it lie in the object.
+/// A compare-and-swap that names a new object, namespace by namespace: all of it, or nothing. `apply` carries out the part of one namespace, and
+/// says how many things of it lie in the object.
 pub(super) fn commit<P, F>(
     draft: &mut Manifest,
     epoch: Epoch,
