@@ -148,6 +148,9 @@ fn status_tells_nobody_how_much_others_have() {
     write("bank", 5_000);
     let after = status("reader-reader-reader");
     assert_eq!(volume(&after), volume(&before), "NS-2: what the bank writes changes nothing here");
+    let models = json(&cli_with(&["model", "list", "--output", "json", "--token", "reader-reader-reader"], Some(server.grpc), None));
+    let of_models = ["vectors", "patterns_waiting"].map(|field| models[field].as_u64().unwrap());
+    assert_eq!((of_models, models["is_complete"].as_bool()), ([1, 0], Some(true)), "NS-2: nor how far the bank's vectors are");
     let all = status("writer-writer-writer");
     assert!(volume(&all)[0] > volume(&after)[0] && volume(&all)[1] > 1, "{all}");
 }

@@ -12,8 +12,7 @@ use crate::patience::Patience;
 use crate::problems::Problems;
 use crate::seal::{SealConfig, SealError, Sealer};
 use crate::view::{LiveRows, ViewConfig, Views};
-use siltstone_core::{Clock, CommitToken, ErrorKind, ModelId};
-use siltstone_format::manifest::Manifest;
+use siltstone_core::{Clock, CommitToken, ErrorKind, ModelId, NamespaceId};
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
@@ -163,10 +162,10 @@ impl Indexer {
         &self.inner.views
     }
 
-    /// How far a model's vectors are.
+    /// How far a model's vectors of some namespaces are.
     #[must_use]
-    pub fn embed_progress(&self, model: &ModelId, manifest: &Manifest) -> EmbedProgress {
-        self.inner.embedder.as_ref().map_or_else(EmbedProgress::default, |embedder| embedder.progress(model, manifest))
+    pub fn embed_progress(&self, model: &ModelId, namespaces: &[NamespaceId]) -> EmbedProgress {
+        self.inner.embedder.as_ref().map_or_else(EmbedProgress::default, |embedder| embedder.progress(model, namespaces))
     }
 
     /// Loaded models.

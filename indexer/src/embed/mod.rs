@@ -108,7 +108,7 @@ pub struct EmbedJob {
 pub struct EmbedProgress {
     /// Patterns that are known to have no vector.
     pub patterns_waiting: u64,
-    /// None is, and every namespace was looked at.
+    /// None is, and every one of the namespaces was looked at.
     pub is_complete: bool,
 }
 
@@ -146,12 +146,11 @@ impl EmbedJob {
         }
     }
 
-    /// How far a model's vectors are, as of the last look at each namespace.
+    /// How far a model's vectors of some namespaces are, as of the last look at each.
     #[must_use]
-    pub fn progress(&self, model: &ModelId, manifest: &Manifest) -> EmbedProgress {
+    pub fn progress(&self, model: &ModelId, namespaces: &[NamespaceId]) -> EmbedProgress {
         let waiting = self.waiting.lock();
-        let of_namespaces = manifest.namespaces.keys().map(|namespace| waiting.get(&(*namespace, model.clone())).copied());
-        let of_namespaces: Vec<_> = of_namespaces.collect();
+        let of_namespaces: Vec<_> = namespaces.iter().map(|namespace| waiting.get(&(*namespace, model.clone())).copied()).collect();
         EmbedProgress { patterns_waiting: of_namespaces.iter().flatten().sum(), is_complete: of_namespaces.iter().all(|waiting| *waiting == Some(0)) }
     }
 

@@ -89,13 +89,15 @@ where
     F: Fn(&str) -> bool,
 {
     let (mut vectors, mut vector_bytes) = (0, 0);
+    let mut readable = Vec::new();
     for namespace in manifest.namespaces.values().filter(|namespace| may_read(&namespace.name)) {
+        readable.push(namespace.id);
         for set in namespace.vectors.values().filter(|set| set.model == model.id) {
             vectors += u64::from(set.patterns);
             vector_bytes += u64::from(set.range.len);
         }
     }
-    let progress = indexer.embed_progress(&model.id, manifest);
+    let progress = indexer.embed_progress(&model.id, &readable);
     ModelStatus {
         id: model.id.to_string(),
         dimension: u32::from(model.dimension),
