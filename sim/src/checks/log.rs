@@ -1,0 +1,180 @@
+//! Leaders, entries and states as they were seen: LD-1 and CP-1.
+//!
+//! Entries are seen where leaders send them, lost messages included; what is committed is seen where a member has applied it. Between the two, an entry's
+//! predecessor is known, so one applied position tells of all before it.
+
+use super::Failure;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+
+/// An entry's id: its leader's term and number, and its position.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LogId {
+    /// The leader's term.
+    pub term: u64,
+    /// The leader.
+    pub leader: u64,
+    /// The position.
+    pub index: u64,
+}
+
+impl fmt::Display for LogId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.term, self.leader, self.index)
+    }
+}
+
+/// An entry on its way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenEntry {
+    /// Its id.
+    pub id: LogId,
+    /// What it says.
+    pub text: String,
+}
+
+/// What was seen of the group's log.
+#[derive(Debug, Default)]
+pub struct LogCheck {
+    /// The life in which a leader (term, member) was seen to lead.
+    leaders: BTreeMap<(u64, u64), u64>,
+    entries: BTreeMap<LogId, Known>,
+    committed: BTreeMap<u64, LogId>,
+    /// The hash of the state at each version that was seen.
+    states: BTreeMap<u64, u64>,
+}
+
+#[derive(Debug)]
+struct Known {
+    before: Option<LogId>,
+    text: String,
+}
+
+impl LogCheck {
+    /// A member leads, in a life of it.
+    pub fn leads(&mut self, term: u64, member: u64, life: u64) -> Result<(), Failure> {
+        let first = *self.leaders.entry((term, member)).or_insert(life);
+        if first == life {
+            return Ok(());
+        }
+        Err(Failure::new("LD-1", format!("member {member} leads term {term} in its life {life}, and led it in life {first}")))
+    }
+
+    /// How many leaders there were.
+    #[must_use]
+    pub fn leaders(&self) -> usize {
+        self.leaders.len()
+    }
+
+    /// A leader sends entries that follow `before`.
+    pub fn sent<I>(&mut self, before: Option<LogId>, entries: I) -> Result<(), Failure>
+    where
+        I: IntoIterator<Item = SeenEntry>,
+    {
+        let mut before = before;
+        for SeenEntry { id, text } in entries {
+            match self.entries.entry(id) {
+                Entry::Vacant(place) => drop(place.insert(Known { before, text })),
+                Entry::Occupied(known) if known.get().text != text || known.get().before != before => {
+                    let Known { before: first_before, text: first } = known.get();
+                    let place = |before: &Option<LogId>| before.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
+                    return Err(Failure::new(
+                        "CP-1",
+                        format!("entry {id} is sent as {text} after {}, and was {first} after {}", place(&before), place(first_before)),
+                    ));
+                }
+                Entry::Occupied(_) => {}
+            }
+            before = Some(id);
+        }
+        Ok(())
+    }
+
+    /// A member has applied the log up to and with an entry.
+    pub fn applied(&mut self, member: u64, last: LogId) -> Result<(), Failure> {
+        let mut next = Some(last);
+        while let Some(id) = next {
+            match self.committed.entry(id.index) {
+                Entry::Vacant(place) => drop(place.insert(id)),
+                Entry::Occupied(first) if *first.get() == id => return Ok(()),
+                Entry::Occupied(first) => {
+                    return Err(Failure::new("CP-1", format!("member {member} has applied {id} (up to {last}), where {} was applied before", first.get())));
+                }
+            }
+            next = self.entries.get(&id).and_then(|known| known.before);
+        }
+        Ok(())
+    }
+
+    /// A member's state after a position.
+    pub fn state(&mut self, member: u64, version: u64, hash: u64) -> Result<(), Failure> {
+        let first = *self.states.entry(version).or_insert(hash);
+        if first == hash {
+            return Ok(());
+        }
+        Err(Failure::new("CP-1", format!("the state of member {member} at position {version} has hash {hash:016x}, another's had {first:016x}")))
+    }
+
+    /// What the entry that was committed at a position says; `None` when that is not known.
+    #[must_use]
+    pub fn committed_text(&self, index: u64) -> Option<&str> {
+        self.entries.get(self.committed.get(&index)?).map(|known| known.text.as_str())
+    }
+
+    /// The newest position that was applied anywhere.
+    #[must_use]
+    pub fn committed_last(&self) -> Option<LogId> {
+        self.committed.last_key_value().map(|(_, id)| *id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(term: u64, index: u64) -> LogId {
+        LogId { term, leader: term, index }
+    }
+
+    fn entry(term: u64, index: u64) -> SeenEntry {
+        SeenEntry { id: id(term, index), text: format!("{term}/{index}") }
+    }
+
+    #[test]
+    fn a_leader_that_leads_on_in_another_life_is_found() {
+        let mut check = LogCheck::default();
+        check.leads(1, 2, 1).unwrap();
+        check.leads(1, 2, 1).unwrap();
+        check.leads(2, 2, 2).unwrap();
+        assert_eq!(check.leads(1, 2, 2).unwrap_err().invariant, "LD-1");
+    }
+
+    #[test]
+    fn one_applied_position_tells_of_all_before_it() {
+        let mut check = LogCheck::default();
+        check.sent(None, [entry(1, 1), entry(1, 2), entry(1, 3)]).unwrap();
+        check.sent(Some(id(1, 1)), [entry(2, 2)]).unwrap();
+        check.applied(1, id(1, 3)).unwrap();
+        assert_eq!(check.committed_text(2), Some("1/2"));
+        check.applied(2, id(1, 2)).unwrap();
+        assert_eq!(check.applied(2, id(2, 2)).unwrap_err().invariant, "CP-1");
+    }
+
+    #[test]
+    fn an_entry_that_changes_or_moves_is_found() {
+        let mut check = LogCheck::default();
+        check.sent(Some(id(1, 1)), [entry(1, 2)]).unwrap();
+        check.sent(Some(id(1, 1)), [entry(1, 2)]).unwrap();
+        assert!(check.sent(Some(id(2, 1)), [entry(1, 2)]).is_err());
+        assert!(check.sent(Some(id(1, 1)), [SeenEntry { id: id(1, 2), text: "x".to_owned() }]).is_err());
+    }
+
+    #[test]
+    fn two_states_at_one_position_are_found() {
+        let mut check = LogCheck::default();
+        check.state(1, 5, 77).unwrap();
+        check.state(2, 5, 77).unwrap();
+        assert!(check.state(2, 5, 78).is_err());
+    }
+}
