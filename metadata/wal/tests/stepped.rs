@@ -30,10 +30,15 @@ impl Stepped {
     fn open(disk: &LossyDisk) -> Self {
         let (work, now_ms, fatal) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(5_000)), Arc::new(AtomicUsize::new(0)));
         let (clock, counter, failures) = (now_ms.clone(), work.clone(), fatal.clone());
-        let on_fatal = move |_: &WalError| drop(failures.fetch_add(1, Ordering::SeqCst));
+        let on_fatal = move |_: &WalError| {
+            failures.fetch_add(1, Ordering::SeqCst);
+        };
+        let on_work = move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+        };
         let mut parts = WalParts::new(Arc::new(disk.clone()), dir(), support::config(), on_fatal);
         parts.clock = Arc::new(move || Duration::from_millis(clock.load(Ordering::SeqCst)));
-        let (wal, stepper, _) = Wal::open_stepped(parts, move || drop(counter.fetch_add(1, Ordering::SeqCst))).unwrap();
+        let (wal, stepper, _) = Wal::open_stepped(parts, on_work).unwrap();
         Self { disk: disk.clone(), wal: Arc::new(wal), stepper, work, now_ms, fatal, told: Arc::default(), submitted: 0 }
     }
 
