@@ -1,7 +1,7 @@
 //! When a member stands for election, and when a leader falls silent.
 //!
-//! openraft 0.9 has no pre-vote and no transfer of leadership, and its leaders stay leaders without a quorum. So its own elections are off, and this task
-//! starts them:
+//! openraft 0.9 has no pre-vote and no transfer of leadership, and its leaders stay leaders without a quorum. So its own elections are off, and this
+//! task starts them:
 //! - a member that hears no leader for a random time first asks the others whether they would vote for it, and stands only when a quorum would.
 //!   So a member that was cut off, or that hears only some, deposes nobody when it comes back (Ongaro's thesis, section 9.6);
 //! - a member whose disk stalls does not stand, and falls silent if it leads;

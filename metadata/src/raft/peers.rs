@@ -1,4 +1,5 @@
-//! What a member answers to the others, and the follower's half of the gate: it acknowledges entries only once its own disk has them. See `durable.rs`.
+//! What a member answers to the others, and the follower's half of the gate: it acknowledges entries only once its own disk has them. See
+//! `durable.rs`.
 
 use crate::raft::node::Inner;
 use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
