@@ -172,8 +172,9 @@ fn transfer(world: &Arc<World>) {
 }
 
 async fn hand_over(world: &World, member: u64, node: MetadataNode) {
-    let outcome = node.transfer_leadership().await;
-    event!(world.trace, "{member} handed the lead over: {}", outcome.is_ok());
+    let is_done = node.leave().await;
+    event!(world.trace, "{member} handed the lead over: {is_done}");
+    node.stay();
 }
 
 /// Everything works from now on.

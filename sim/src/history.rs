@@ -62,12 +62,19 @@ impl<C, R> Histories<C, R> {
             match check(model, &history, STEPS_MAX) {
                 Verdict::Linearizable => {}
                 Verdict::Undecided => {
-                    return Err(Failure::new("LN-1", format!("the history of {object}, {} calls, was not decided in {STEPS_MAX} steps", history.len())));
+                    return Err(Failure::new(
+                        "LN-1",
+                        format!("the history of {object}, {} calls, was not decided in {STEPS_MAX} steps", history.len()),
+                    ));
                 }
                 Verdict::Violation { ordered, next } => {
                     let shown = |places: &[usize]| places.iter().map(|place| format!("\n    {:?}", history[*place])).collect::<String>();
                     let last = &ordered[ordered.len().saturating_sub(12)..];
-                    let what = format!("the history of {object} has no order; the longest ends{}\n  and none of these can follow:{}", shown(last), shown(&next));
+                    let what = format!(
+                        "the history of {object} has no order; the longest ends{}\n  and none of these can follow:{}",
+                        shown(last),
+                        shown(&next)
+                    );
                     return Err(Failure::new("LN-1", what));
                 }
             }

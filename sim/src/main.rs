@@ -9,7 +9,7 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: sim [--seeds A..B | --seed N] [OPTIONS]
 
-  --seeds A..B     seeds from A up to but not with B; 0..200 unless it is given
+  --seeds A..B     seeds from A up to but not with B; unless it is given 0..$SILTSTONE_SIM_SEEDS, or 0..200
   --seed N         one seed, run twice: both runs must be the same
   --members N      3 or 5 members; drawn from the seed unless it is given
   --case NAME      what happens; random unless it is given, all for every one
@@ -30,7 +30,8 @@ struct Arguments {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let mut arguments = Arguments { seeds: 0..200, cases: vec![Case::Random], options: Options::default(), is_twice: false, failures_max: 1 };
+    let seeds = std::env::var("SILTSTONE_SIM_SEEDS").map_or(Ok(200), |count| number(&count))?;
+    let mut arguments = Arguments { seeds: 0..seeds, cases: vec![Case::Random], options: Options::default(), is_twice: false, failures_max: 1 };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
         match word.as_str() {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Lets all members live, until the run ends.
-pub fn spawn_all(world: &Arc<World>) {
+pub(crate) fn spawn_all(world: &Arc<World>) {
     for member in world.members.values() {
         drop(tokio::spawn(keep(world.clone(), member.clone())));
     }
@@ -157,7 +157,7 @@ fn parts(
         transport: Arc::new(SimTransport::new(world, life.clone())),
         incarnation: Incarnation(world.seed | 1),
         seed,
-        blocking: Blocking::Stepped(Arc::new(on_log)),
+        blocking: Blocking::Inline(Arc::new(on_log)),
         on_fatal,
     }
 }

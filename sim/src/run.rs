@@ -68,6 +68,7 @@ pub fn run(seed: u64, options: Options) -> Outcome {
 }
 
 async fn play(seed: u64, options: Options) -> Outcome {
+    siltstone_metadata::raft::sabotage(options.sabotage.in_the_group());
     let plan = Plan::of(seed, options.members.or(options.case.members()));
     let world = World::new(seed, plan, options.sabotage, options.trace);
     event!(world.trace, "seed {seed} case {} sabotage {} {:?}", options.case, options.sabotage, world.plan);
@@ -123,7 +124,8 @@ async fn recover(world: &Arc<World>, client: &mut Client) -> Result<(), Failure>
     };
     let limit = CALM_CATCH_UP;
     tokio::time::timeout(limit, caught_up).await.map_err(|_| {
-        let applied = world.all_running().iter().map(|(life, _)| format!("{}: {:?}", life.member, life.seen.lock().applied_index)).collect::<Vec<_>>();
+        let applied =
+            world.all_running().iter().map(|(life, _)| format!("{}: {:?}", life.member, life.seen.lock().applied_index)).collect::<Vec<_>>();
         let what = format!("not all members had applied position {} within {} s: {}", target.index, limit.as_secs(), applied.join(", "));
         Failure::new("LV-1", what)
     })

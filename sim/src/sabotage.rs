@@ -1,5 +1,6 @@
 //! Faults of the group itself, put in on purpose: a simulator that does not find them finds nothing.
 
+use crate::cases::Case;
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,6 +28,41 @@ impl Sabotage {
     /// All kinds.
     pub const ALL: [Self; 6] =
         [Self::AckBeforeDurable, Self::LyingFsync, Self::ResumeLeadership, Self::ForgetVote, Self::StaleReads, Self::StubbornLeader];
+
+    /// Within how many seeds of which case it must be found.
+    #[must_use]
+    pub const fn found_by(self) -> (u64, Case) {
+        match self {
+            Self::StubbornLeader => (20, Case::Bridge),
+            _ => (300, Case::Random),
+        }
+    }
+
+    /// The invariants that it may break first.
+    #[must_use]
+    pub const fn breaks(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::AckBeforeDurable => &["WA-1", "CP-1", "LN-1"],
+            Self::LyingFsync => &["WA-1", "CP-1", "LN-1", "LV-1", "LD-1"],
+            Self::ResumeLeadership => &["LD-1"],
+            Self::ForgetVote => &["LD-1", "CP-1"],
+            Self::StaleReads => &["LN-1"],
+            Self::StubbornLeader => &["LV-1"],
+        }
+    }
+
+    /// What of it is inside the group; the rest is in the disks, the transport and the clients.
+    #[must_use]
+    pub const fn in_the_group(self) -> Option<siltstone_metadata::raft::Sabotage> {
+        use siltstone_metadata::raft::Sabotage as Inside;
+        match self {
+            Self::ResumeLeadership => Some(Inside::ResumeLeadership),
+            Self::ForgetVote => Some(Inside::ForgetVote),
+            Self::StubbornLeader => Some(Inside::StubbornLeader),
+            Self::None | Self::AckBeforeDurable | Self::LyingFsync | Self::StaleReads => None,
+        }
+    }
 
     /// Its name on the command line.
     #[must_use]

@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// One life's end of the network.
-pub struct SimTransport {
+pub(crate) struct SimTransport {
     world: Weak<World>,
     life: Arc<Life>,
 }
@@ -24,7 +24,7 @@ type Answer = Result<PeerResponse, TransportError>;
 impl SimTransport {
     /// The end of a life.
     #[must_use]
-    pub fn new(world: &Arc<World>, life: Arc<Life>) -> Self {
+    pub(crate) fn new(world: &Arc<World>, life: Arc<Life>) -> Self {
         Self { world: Arc::downgrade(world), life }
     }
 }

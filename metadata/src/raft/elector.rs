@@ -12,6 +12,7 @@
 
 use crate::raft::contact::is_quorum;
 use crate::raft::node::Inner;
+use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::transport::{Peer, PeerRequest, PeerResponse, PreVote};
 use openraft::ServerState;
 use rand::rngs::StdRng;
@@ -81,7 +82,7 @@ impl Elector {
             // It has given the others time for two elections. Whoever still follows it may answer again.
             self.silent_until = None;
             self.leads_since = Some(now);
-        } else if self.silent_until.is_none() && now - leads_since > patience && !inner.has_quorum() {
+        } else if self.silent_until.is_none() && now - leads_since > patience && !inner.has_quorum() && !is_sabotaged(Sabotage::StubbornLeader) {
             tracing::warn!(node_id = inner.config.node_id, "no quorum answers this leader: it falls silent for a while");
             self.silent_until = Some(now + 2 * patience);
         }

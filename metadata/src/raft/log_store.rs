@@ -5,6 +5,7 @@
 //! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
 use crate::raft::durable::Durable;
+use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::stored::{
     decode_entry, decode_entry_log_id, decode_entry_membership, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
 };
@@ -157,6 +158,9 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn save_vote(&mut self, vote: &Vote<u64>) -> Result<(), StorageError> {
         let vote = encode_vote(vote).map_err(|error| StorageIOError::write_vote(AnyError::new(&error)))?;
+        if is_sabotaged(Sabotage::ForgetVote) {
+            return self.wal.set(Slot::Vote, vote, Some(Box::new(|_| {}))).map_err(write_error);
+        }
         let saved = self.until_durable(|wal, done| wal.set(Slot::Vote, vote, Some(done))).await;
         saved.map_err(|error| StorageIOError::write_vote(AnyError::new(&error)).into())
     }
@@ -165,6 +169,9 @@ impl RaftLogStorage<RaftTypes> for LogStore {
     /// give their places to new ones. So its own vote comes back as that of a candidate.
     async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError> {
         let vote = self.vote()?;
+        if is_sabotaged(Sabotage::ResumeLeadership) {
+            return Ok(vote);
+        }
         Ok(vote.map(|vote| if vote.leader_id.node_id == self.node_id { Vote::new(vote.leader_id.term, self.node_id) } else { vote }))
     }
 

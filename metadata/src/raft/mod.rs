@@ -22,6 +22,7 @@ mod log_store;
 mod network;
 mod node;
 mod peers;
+mod sabotage;
 mod snapshots;
 mod state_machine;
 mod stored;
@@ -29,11 +30,13 @@ mod supervisor;
 mod transport;
 mod types;
 
-pub use blocking::Blocking;
+pub use blocking::{Blocking, DriveLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
 pub use error::{FatalError, StartError};
 pub use in_process::{InProcessNetwork, MemberTransport};
 pub use node::MetadataNode;
+#[cfg(siltstone_sabotage)]
+pub use sabotage::{Sabotage, sabotage};
 pub use peers::PeerError;
 pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};

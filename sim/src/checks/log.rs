@@ -99,7 +99,10 @@ impl LogCheck {
                 Entry::Vacant(place) => drop(place.insert(id)),
                 Entry::Occupied(first) if *first.get() == id => return Ok(()),
                 Entry::Occupied(first) => {
-                    return Err(Failure::new("CP-1", format!("member {member} has applied {id} (up to {last}), where {} was applied before", first.get())));
+                    return Err(Failure::new(
+                        "CP-1",
+                        format!("member {member} has applied {id} (up to {last}), where {} was applied before", first.get()),
+                    ));
                 }
             }
             next = self.entries.get(&id).and_then(|known| known.before);
