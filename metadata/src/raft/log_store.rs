@@ -208,7 +208,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
         let note = encode_log_id(log_id).map_err(write_error)?;
-        self.wal.purge_to(log_id.index, note, Box::new(|_| {})).map_err(write_error)
+        self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }
 }
 
