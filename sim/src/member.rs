@@ -10,7 +10,7 @@ use crate::transport::SimTransport;
 use crate::world::{Member, World};
 use siltstone_core::Incarnation;
 use siltstone_disk::LossyDisk;
-use siltstone_metadata::raft::{Blocking, FatalError, StartError};
+use siltstone_metadata::raft::{Blocking, FatalError, StartError, SteppedLog};
 use siltstone_metadata::{MetadataNode, NodeParts};
 use siltstone_wal::Stepper;
 use std::sync::Arc;
@@ -143,11 +143,12 @@ fn parts(
             life.die("it ends itself");
         })
     };
-    let on_log = {
-        let (world, member, life, driver) = (Arc::downgrade(world), member.clone(), life.clone(), driver.clone());
-        move |stepper: Stepper, work: Arc<Notify>| {
+    let work = Arc::new(Notify::new());
+    let on_open = {
+        let (world, member, life, driver, work) = (Arc::downgrade(world), member.clone(), life.clone(), driver.clone(), work.clone());
+        move |stepper: Stepper| {
             *driver.lock() = Some(stepper.clone());
-            drop(tokio::spawn(write_log(world.clone(), member.clone(), life.clone(), stepper, work)));
+            drop(tokio::spawn(write_log(world.clone(), member.clone(), life.clone(), stepper, work.clone())));
         }
     };
     NodeParts {
@@ -157,7 +158,7 @@ fn parts(
         transport: Arc::new(SimTransport::new(world, life.clone())),
         incarnation: Incarnation(world.seed | 1),
         seed,
-        blocking: Blocking::Inline(Arc::new(on_log)),
+        blocking: Blocking::Inline(SteppedLog { on_open: Arc::new(on_open), on_work: Arc::new(move || work.notify_one()) }),
         on_fatal,
     }
 }

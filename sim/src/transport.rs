@@ -6,12 +6,16 @@ use crate::life::Life;
 use crate::sabotage::Sabotage;
 use crate::world::World;
 use async_trait::async_trait;
+use openraft::EntryPayload;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{Peer, PeerRequest, PeerResponse, Transport, TransportError};
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::oneshot;
+
+/// A connection over which nothing comes for so long is taken for dead. Most callers give up before; a snapshot's does not.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// One life's end of the network.
 pub(crate) struct SimTransport {
@@ -33,15 +37,21 @@ impl SimTransport {
 impl Transport for SimTransport {
     async fn call(&self, to: &Peer, request: PeerRequest) -> Answer {
         let answer = self.world.upgrade().filter(|_| !self.life.is_over()).map(|world| send(&world, &self.life, to, request));
-        match answer {
-            // A lost message, or a lost answer, is silence: whoever calls gives up by itself.
-            Some(answer) => match answer.await {
-                Ok(answer) => answer,
-                Err(_) => std::future::pending().await,
-            },
-            None => std::future::pending().await,
+        let Some(answer) = answer else { return std::future::pending().await };
+        match tokio::time::timeout(KEEP_ALIVE, answer).await {
+            Ok(Ok(answer)) => answer,
+            // A lost message, or a lost answer, is silence, until the connection is found to be dead.
+            Ok(Err(_)) => {
+                tokio::time::sleep(KEEP_ALIVE).await;
+                Err(unreachable(to, "the connection is dead"))
+            }
+            Err(_) => Err(unreachable(to, "the connection is dead")),
         }
     }
+}
+
+fn unreachable(to: &Peer, reason: &str) -> TransportError {
+    TransportError::Unreachable { to: to.id, address: to.address.clone(), reason: reason.to_owned() }
 }
 
 /// Puts a request on its way, and perhaps a second time.
@@ -71,7 +81,12 @@ fn see(world: &World, life: &Life, request: &PeerRequest) {
     let before = append.prev_log_id.map(|id| LogId { term: id.leader_id.term, leader: id.leader_id.node_id, index: id.index });
     let entries = append.entries.iter().map(|entry| {
         let id = LogId { term: entry.log_id.leader_id.term, leader: entry.log_id.leader_id.node_id, index: entry.log_id.index };
-        SeenEntry { id, text: format!("{:?}", entry.payload) }
+        let text = match &entry.payload {
+            EntryPayload::Normal(proposal) => format!("{proposal:?}"),
+            EntryPayload::Blank => "blank".to_owned(),
+            EntryPayload::Membership(membership) => format!("{membership:?}"),
+        };
+        SeenEntry { id, text }
     });
     world.require(world.log.lock().sent(before, entries));
 }
@@ -103,8 +118,7 @@ impl Message {
         let Some((life, node)) = self.world.running(to) else {
             // A machine that is up without the process refuses at once.
             event!(self.world.trace, "{self} finds nobody");
-            let error = TransportError::Unreachable { to, address: self.to.address.clone(), reason: "connection refused".to_owned() };
-            self.answer(Err(error), answer).await;
+            self.answer(Err(unreachable(&self.to, "connection refused")), answer).await;
             return;
         };
         event!(self.world.trace, "{self} arrives");

@@ -215,7 +215,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
         let note = encode_log_id(log_id).map_err(write_error)?;
-        self.wal.purge_to(log_id.index, note, None).map_err(write_error)
+        self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }
 }
 

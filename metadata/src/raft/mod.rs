@@ -30,7 +30,7 @@ mod supervisor;
 mod transport;
 mod types;
 
-pub use blocking::{Blocking, DriveLog};
+pub use blocking::{Blocking, SteppedLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
 pub use error::{FatalError, StartError};
 pub use in_process::{InProcessNetwork, MemberTransport};

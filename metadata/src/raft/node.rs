@@ -1,5 +1,6 @@
 //! One running member of the group.
 
+use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
 use crate::raft::contact::Contacts;
 use crate::raft::durable::Durable;
@@ -25,7 +26,7 @@ use siltstone_format::{
     manifest::Manifest,
 };
 use siltstone_metadata_client::{ClientError, MetadataClient};
-use siltstone_wal::{Recovery, Wal, WalError, WalMetrics};
+use siltstone_wal::{Recovery, Wal, WalError, WalMetrics, WalParts};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
@@ -69,6 +70,7 @@ pub(crate) struct Inner {
     pub(crate) is_leaving: AtomicBool,
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
+    blocking: Blocking,
     clock: Arc<dyn Clock>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -85,14 +87,14 @@ impl MetadataNode {
         let fatal = Arc::new(Fatal::new(on_fatal));
         let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
         let durable = Arc::new(Durable::default());
-        let noted = durable.clone();
+        let (noted, log_blocking) = (durable.clone(), blocking.clone());
         let opened = blocking.run(move || {
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
-            let (wal, recovery) = Wal::open(disk.clone(), &dir.join("wal"), wal_config, on_fatal)?;
+            let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
             check_member(disk.as_ref(), &dir, node_id, &recovery)?;
-            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), blocking)?;
-            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), blocking);
+            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
+            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
             let log_store = LogStore::new(node_id, wal.clone(), noted);
             log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
             Ok::<_, StartError>((wal, log_store, state_machine))
@@ -119,6 +121,7 @@ impl MetadataNode {
             is_stalled: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
             is_asked_to_campaign: AtomicBool::new(false),
+            blocking,
             clock,
             tasks: Mutex::new(Vec::new()),
         });
@@ -181,7 +184,7 @@ impl MetadataNode {
         let _ = self.inner.raft.shutdown().await;
         let wal = self.inner.wal.clone();
         // It cannot be refused; were the runtime shutting down, dropping the log would close it.
-        let _ = spawn_blocking(move || wal.close()).await;
+        let _ = self.inner.blocking.run(move || wal.close()).await;
     }
 
     /// Gives up the lead, if this member has it, to the member with the longest log, so that the group need not find out by waiting. Returns

@@ -95,7 +95,7 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     }
 
     async fn get_snapshot_builder(&mut self) -> SnapshotBuilder {
-        SnapshotBuilder { state: self.state.clone(), snapshots: self.snapshots.clone(), blocking: self.blocking }
+        SnapshotBuilder { state: self.state.clone(), snapshots: self.snapshots.clone(), blocking: self.blocking.clone() }
     }
 
     async fn begin_receiving_snapshot(&mut self) -> Result<Box<SnapshotBytes>, StorageError> {
