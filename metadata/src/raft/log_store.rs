@@ -5,6 +5,7 @@
 //! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
 use crate::raft::durable::Durable;
+use crate::raft::kept::Kept;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::stored::{
     decode_entry, decode_entry_log_id, decode_entry_membership, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
@@ -32,11 +33,18 @@ pub(crate) struct LogStore {
     durable: Arc<Durable>,
     /// Told when an append became durable, and with it room in the queue.
     room: Arc<Notify>,
+    /// What purges wait for; `None` where nobody takes snapshots.
+    kept: Option<Arc<Kept>>,
 }
 
 impl LogStore {
     pub(crate) fn new(node_id: u64, wal: Arc<Wal>, durable: Arc<Durable>) -> Self {
-        Self { node_id, wal, durable, room: Arc::new(Notify::new()) }
+        Self { node_id, wal, durable, room: Arc::new(Notify::new()), kept: None }
+    }
+
+    /// Purges wait for the snapshots that stand for what they give up.
+    pub(crate) fn purging_after(self, kept: Arc<Kept>) -> Self {
+        Self { kept: Some(kept), ..self }
     }
 
     /// Learns the memberships that the log holds, as after a restart.
@@ -141,7 +149,9 @@ impl RaftLogReader<RaftTypes> for LogStore {
     }
 
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
-        self.read(start, end, READ_BYTES_MAX)
+        // Entries that do not begin where they should would be sent as if they did. openraft takes none for a heartbeat.
+        let entries = self.read(start, end, READ_BYTES_MAX)?;
+        Ok(if entries.first().is_some_and(|entry| entry.log_id.index == start) { entries } else { Vec::new() })
     }
 }
 
@@ -214,6 +224,9 @@ impl RaftLogStorage<RaftTypes> for LogStore {
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
+        if let Some(kept) = &self.kept {
+            kept.reach(log_id.index).await.map_err(write_error)?;
+        }
         let note = encode_log_id(log_id).map_err(write_error)?;
         self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }

@@ -17,6 +17,7 @@ mod durable;
 mod elector;
 mod error;
 mod in_process;
+mod kept;
 mod leave;
 mod log_store;
 mod network;

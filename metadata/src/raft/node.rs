@@ -86,16 +86,16 @@ impl MetadataNode {
         let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
         let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
-        let durable = Arc::new(Durable::default());
-        let (noted, log_blocking) = (durable.clone(), blocking.clone());
+        let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
         let opened = blocking.run(move || {
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
             check_member(disk.as_ref(), &dir, node_id, &recovery)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
+            let kept = snapshots.kept().clone();
             let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
-            let log_store = LogStore::new(node_id, wal.clone(), noted);
+            let log_store = LogStore::new(node_id, wal.clone(), noted).purging_after(kept);
             log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
             Ok::<_, StartError>((wal, log_store, state_machine))
         });
@@ -103,7 +103,7 @@ impl MetadataNode {
 
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
-        let network = Network { transport: transport.clone(), durable, contacts: contacts.clone(), backoff };
+        let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
         let manifests = state_machine.watch();
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;

@@ -52,6 +52,19 @@ impl StateMachine {
     }
 }
 
+impl StateMachine {
+    async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
+        let bytes = snapshot.0.clone();
+        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
+        let machine = machine?;
+        self.snapshots.keep(meta, snapshot.0).await?;
+        self.durable.note_membership(&meta.last_membership);
+        self.state = State::restored(meta, machine);
+        self.manifests.send_replace(self.state.machine.manifest().clone());
+        Ok(())
+    }
+}
+
 impl State {
     fn restored(meta: &SnapshotMeta, machine: Machine) -> Self {
         Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership.clone() }
@@ -103,14 +116,11 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     }
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: Box<SnapshotBytes>) -> Result<(), StorageError> {
-        let bytes = snapshot.0.clone();
-        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
-        let machine = machine.map_err(|error| write_error(meta, &error))?;
-        self.snapshots.keep(meta, snapshot.0).await.map_err(|error| write_error(meta, &error))?;
-        self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta, machine);
-        self.manifests.send_replace(self.state.machine.manifest().clone());
-        Ok(())
+        let installed = self.install(meta, *snapshot).await;
+        if installed.is_err() {
+            self.snapshots.kept().fail();
+        }
+        installed.map_err(|error| write_error(meta, &error))
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {
