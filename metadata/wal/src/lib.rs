@@ -1,8 +1,9 @@
 //! The write-ahead log of one member of a Raft group: entries by index, and a few named values (vote, committed index, snapshot pointer,
 //! identity), all in one strictly ordered sequence of checksummed records.
 //!
-//! One thread does all I/O, or a simulation that steps the log in its place ([`Stepper`]). It writes and syncs at once when nothing is in flight and gathers what comes while a sync is; so the longest an
-//! operation waits before its own write begins is the sync before it, and an idle log adds nothing.
+//! One thread does all I/O, or a simulation that steps the log in its place ([`Stepper`]). It writes and syncs at once when nothing is in flight and
+//! gathers what comes while a sync is; so the longest an operation waits before its own write begins is the sync before it, and an idle log adds
+//! nothing.
 //!
 //! Invariant WA-1: an operation is reported done only after its record, and every record before it, is durable. The bytes are described in
 //! `docs/formats/wal.md`.

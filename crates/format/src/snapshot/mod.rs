@@ -62,6 +62,8 @@ pub enum ShardContent {
     Models,
     /// Vector fields of namespaces, and indexes over them.
     EntryVectors,
+    /// Settings.
+    Settings,
 }
 
 impl ShardRef {
@@ -81,6 +83,7 @@ impl fmt::Display for ShardRef {
             ShardContent::Vectors => "vectors",
             ShardContent::Models => "models",
             ShardContent::EntryVectors => "entry-vectors",
+            ShardContent::Settings => "settings",
         };
         write!(f, "{content} {} ({})", self.number, self.name())
     }

@@ -5,6 +5,7 @@
 mod indexes;
 mod sample;
 mod sample_vectors;
+mod settings;
 mod vectors;
 
 use proptest::prelude::*;
