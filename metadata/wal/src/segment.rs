@@ -22,8 +22,8 @@ pub(crate) fn segment_id(name: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok()
 }
 
-/// Whether a file is no segment, but one that was to become one or was one once. Such files are worth nothing after a restart. A spare least of all: a
-/// crash may have left it as the second name of a segment, where a disk keeps one rename and loses the one before it.
+/// Whether a file is no segment, but one that was to become one or was one once. Such files are worth nothing after a restart. A spare least
+/// of all: a crash may have left it as the second name of a segment, where a disk keeps one rename and loses the one before it.
 pub(crate) fn is_leftover(name: &str) -> bool {
     name.ends_with(TEMPORARY_SUFFIX) || name.ends_with(SPARE_SUFFIX)
 }
