@@ -46,7 +46,7 @@ impl Sabotage {
             Self::AckBeforeDurable => &["WA-1", "CP-1", "LN-1"],
             Self::LyingFsync => &["WA-1", "CP-1", "LN-1", "LV-1", "LD-1"],
             Self::ResumeLeadership => &["LD-1"],
-            Self::ForgetVote => &["LD-1", "CP-1"],
+            Self::ForgetVote => &["WA-1"],
             Self::StaleReads => &["LN-1"],
             Self::StubbornLeader => &["LV-1"],
         }

@@ -70,8 +70,11 @@ fn send(world: &Arc<World>, life: &Arc<Life>, to: &Peer, request: PeerRequest) -
     receiver
 }
 
-/// What a request tells about the log.
+/// What a request tells about the log and the sender's vote.
 fn see(world: &World, life: &Life, request: &PeerRequest) {
+    if let PeerRequest::Vote(request) = request {
+        world.log.lock().told_vote(life.member, (request.vote.leader_id.term, request.vote.leader_id.node_id));
+    }
     let PeerRequest::Append(append) = request else { return };
     let leader = append.vote.leader_id;
     world.require(world.log.lock().leads(leader.term, leader.node_id, life.number));
@@ -125,6 +128,11 @@ impl Message {
         let answered = handle(&self.world, &node, request).await;
         self.world.observe();
         if !life.is_over() {
+            if let Ok(PeerResponse::Vote(vote)) = &answered
+                && vote.vote_granted
+            {
+                self.world.log.lock().told_vote(to, (vote.vote.leader_id.term, vote.vote.leader_id.node_id));
+            }
             event!(self.world.trace, "{self} is answered {}", ShownAnswer(&answered));
             self.answer(answered, answer).await;
         }

@@ -158,12 +158,14 @@ impl World {
     }
 
     fn observe_one(&self, life: &Life, node: &MetadataNode) {
-        let (leads, applied, end) = {
+        let (leads, vote, applied, end) = {
             let metrics = node.raft().metrics();
             let metrics = metrics.borrow();
             let applied = metrics.last_applied.map(|id| LogId { term: id.leader_id.term, leader: id.leader_id.node_id, index: id.index });
-            (node.is_leader().then_some(metrics.vote.leader_id), applied, metrics.running_state.as_ref().err().map(ToString::to_string))
+            let vote = (metrics.vote.leader_id.term, metrics.vote.leader_id.node_id);
+            (node.is_leader().then_some(metrics.vote.leader_id), vote, applied, metrics.running_state.as_ref().err().map(ToString::to_string))
         };
+        self.require(self.log.lock().has_vote(life.member, vote));
         let mut seen = life.seen.lock();
         if let Some(leader) = leads
             && leader.node_id == life.member

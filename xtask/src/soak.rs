@@ -54,6 +54,13 @@ const SOAKS: &[Soak] = &[
         variable: ("SILTSTONE_FAULTS_LIVES", "5000"),
     },
     Soak {
+        name: "wal",
+        about: "logs that lose power, meet an error or a flipped bit at every place",
+        what: What::Test,
+        arguments: &["--package", "siltstone-wal", "--tests"],
+        variable: ("SILTSTONE_WAL_ROUNDS", "200"),
+    },
+    Soak {
         name: "sim",
         about: "the metadata group in the seeded simulation, under faults by chance and in each named case",
         what: What::Simulate,

@@ -41,6 +41,8 @@ pub struct LogCheck {
     leaders: BTreeMap<(u64, u64), u64>,
     entries: BTreeMap<LogId, Known>,
     committed: BTreeMap<u64, LogId>,
+    /// The highest vote (term, candidate) of each member that another was told of.
+    votes: BTreeMap<u64, (u64, u64)>,
     /// The hash of the state at each version that was seen.
     states: BTreeMap<u64, u64>,
 }
@@ -59,6 +61,22 @@ impl LogCheck {
             return Ok(());
         }
         Err(Failure::new("LD-1", format!("member {member} leads term {term} in its life {life}, and led it in life {first}")))
+    }
+
+    /// A member told another that its vote is this: from then on it must know.
+    pub fn told_vote(&mut self, member: u64, vote: (u64, u64)) {
+        let told = self.votes.entry(member).or_insert(vote);
+        *told = vote.max(*told);
+    }
+
+    /// A member's vote as it knows it.
+    pub fn has_vote(&mut self, member: u64, vote: (u64, u64)) -> Result<(), Failure> {
+        match self.votes.get(&member) {
+            Some(told) if vote < *told => {
+                Err(Failure::new("WA-1", format!("member {member} has vote {}-{}, and told others of {}-{}", vote.0, vote.1, told.0, told.1)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many leaders there were.
@@ -171,6 +189,16 @@ mod tests {
         check.sent(Some(id(1, 1)), [entry(1, 2)]).unwrap();
         assert!(check.sent(Some(id(2, 1)), [entry(1, 2)]).is_err());
         assert!(check.sent(Some(id(1, 1)), [SeenEntry { id: id(1, 2), text: "x".to_owned() }]).is_err());
+    }
+
+    #[test]
+    fn a_vote_that_is_forgotten_is_found() {
+        let mut check = LogCheck::default();
+        check.has_vote(1, (0, 0)).unwrap();
+        check.told_vote(1, (3, 2));
+        check.told_vote(1, (2, 9));
+        check.has_vote(1, (3, 2)).unwrap();
+        assert_eq!(check.has_vote(1, (3, 1)).unwrap_err().invariant, "WA-1");
     }
 
     #[test]

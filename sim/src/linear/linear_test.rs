@@ -5,7 +5,7 @@ fn operation<C, R>(client: u64, call: C, invoked: u64, answer: Option<(u64, R)>)
 }
 
 fn swap(expected: Option<&str>, value: &str) -> SettingCall {
-    SettingCall::Swap { expected: expected.map(str::to_owned), value: value.to_owned() }
+    SettingCall::Swap { expected: expected.map(str::to_owned), value: Some(value.to_owned()) }
 }
 
 fn value(value: &str) -> SettingReturn {
@@ -19,8 +19,8 @@ fn settings(history: &[Operation<SettingCall, SettingReturn>]) -> Verdict {
 #[test]
 fn concurrent_calls_may_have_happened_in_either_order() {
     let history = [
-        operation(1, swap(None, "a"), 1, Some((10, SettingReturn::Swapped))),
-        operation(2, swap(Some("a"), "b"), 2, Some((9, SettingReturn::Swapped))),
+        operation(1, swap(None, "a"), 1, Some((10, SettingReturn::Done))),
+        operation(2, swap(Some("a"), "b"), 2, Some((9, SettingReturn::Done))),
         operation(3, SettingCall::Read, 3, Some((4, SettingReturn::Value(None)))),
         operation(3, SettingCall::Read, 11, Some((12, value("b")))),
     ];
@@ -30,7 +30,7 @@ fn concurrent_calls_may_have_happened_in_either_order() {
 #[test]
 fn a_value_that_was_answered_and_is_gone_is_found() {
     let history = [
-        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Swapped))),
+        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Done))),
         operation(2, SettingCall::Read, 3, Some((4, SettingReturn::Value(None)))),
     ];
     assert_eq!(settings(&history), Verdict::Violation { ordered: vec![0], next: vec![1] });
@@ -39,7 +39,7 @@ fn a_value_that_was_answered_and_is_gone_is_found() {
 #[test]
 fn a_read_that_goes_back_is_found() {
     let history = [
-        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Swapped))),
+        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Done))),
         operation(1, swap(Some("a"), "b"), 3, None),
         operation(2, SettingCall::Read, 4, Some((5, value("b")))),
         operation(2, SettingCall::Read, 6, Some((7, value("a")))),
@@ -50,7 +50,7 @@ fn a_read_that_goes_back_is_found() {
 #[test]
 fn a_call_without_an_answer_may_happen_late_or_never() {
     let mut history = vec![
-        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Swapped))),
+        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Done))),
         operation(1, swap(Some("a"), "b"), 3, None),
         operation(2, SettingCall::Read, 4, Some((5, value("a")))),
     ];
@@ -62,7 +62,7 @@ fn a_call_without_an_answer_may_happen_late_or_never() {
 #[test]
 fn two_swaps_from_one_value_cannot_both_succeed() {
     let history =
-        [operation(1, swap(None, "a"), 1, Some((10, SettingReturn::Swapped))), operation(2, swap(None, "b"), 2, Some((9, SettingReturn::Swapped)))];
+        [operation(1, swap(None, "a"), 1, Some((10, SettingReturn::Done))), operation(2, swap(None, "b"), 2, Some((9, SettingReturn::Done)))];
     assert!(matches!(settings(&history), Verdict::Violation { .. }));
 }
 
@@ -87,4 +87,17 @@ fn many_calls_without_answers_do_not_blow_up_the_search() {
     history.push(operation(40, JobCall::Register, 40, Some((41, JobReturn::Epoch(100)))));
     history.push(operation(40, JobCall::Read, 42, Some((43, JobReturn::Live(None)))));
     assert!(matches!(check(&JobModel, &history, 100_000), Verdict::Violation { .. }));
+}
+
+#[test]
+fn a_removed_setting_is_gone() {
+    let mut history = vec![
+        operation(1, SettingCall::Put(Some("a".to_owned())), 1, Some((2, SettingReturn::Done))),
+        operation(1, SettingCall::Put(None), 3, Some((4, SettingReturn::Done))),
+        operation(2, swap(None, "b"), 5, Some((6, SettingReturn::Done))),
+        operation(2, swap(Some("a"), "c"), 7, Some((8, SettingReturn::Refused))),
+    ];
+    assert_eq!(settings(&history), Verdict::Linearizable);
+    history.push(operation(3, SettingCall::Read, 9, Some((10, value("a")))));
+    assert!(matches!(settings(&history), Verdict::Violation { .. }));
 }

@@ -5,12 +5,14 @@ use super::Model;
 /// What a client asks of a setting. Values of different calls differ.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SettingCall {
-    /// Gives it a value, if it has the expected one.
+    /// Gives it a value, or removes it.
+    Put(Option<String>),
+    /// The same, if it has the expected value.
     Swap {
         /// What it must have: `None` for no value.
         expected: Option<String>,
         /// What it gets.
-        value: String,
+        value: Option<String>,
     },
     /// Reads it.
     Read,
@@ -20,7 +22,7 @@ pub enum SettingCall {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SettingReturn {
     /// It has the new value.
-    Swapped,
+    Done,
     /// It had another value than the expected one.
     Refused,
     /// Its value.
@@ -42,7 +44,8 @@ impl Model for SettingModel {
 
     fn apply(&self, state: &Option<String>, call: &SettingCall, answer: Option<&SettingReturn>) -> Option<Option<String>> {
         match (call, answer) {
-            (SettingCall::Swap { expected, value }, Some(SettingReturn::Swapped) | None) => (state == expected).then(|| Some(value.clone())),
+            (SettingCall::Put(value), Some(SettingReturn::Done) | None) => Some(value.clone()),
+            (SettingCall::Swap { expected, value }, Some(SettingReturn::Done) | None) => (state == expected).then(|| value.clone()),
             (SettingCall::Swap { expected, .. }, Some(SettingReturn::Refused)) => (state != expected).then(|| state.clone()),
             (SettingCall::Read, Some(SettingReturn::Value(value))) => (state == value).then(|| state.clone()),
             (SettingCall::Read, None) => Some(state.clone()),

@@ -1,8 +1,10 @@
 //! Clients: each asks one thing at a time, of the member that it takes for the leader, and notes what it asked and was told.
 
+mod settings;
+
 use crate::checks::Failure;
 use crate::event;
-use crate::linear::{JobCall, JobReturn, SettingCall, SettingReturn};
+use crate::linear::{JobCall, JobReturn};
 use crate::rng::{Rng, Stream};
 use crate::sabotage::Sabotage;
 use crate::world::World;
@@ -10,6 +12,7 @@ use siltstone_core::{CommitIndex, CommitToken, Epoch};
 use siltstone_format::command::{Command, CommandBody, Rejection, Reply};
 use siltstone_format::envelope::HEADER_LEN;
 use siltstone_format::manifest::Manifest;
+use settings::SettingSeen;
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +34,8 @@ pub struct Client {
     counter: u64,
     /// Epochs of each job that it was shown, the newest last.
     epochs: Vec<Vec<u64>>,
-    /// The value of each setting that it saw last.
-    values: Vec<Option<String>>,
+    /// Each setting as it saw it last.
+    settings: Vec<SettingSeen>,
 }
 
 /// What came of a call.
@@ -50,7 +53,7 @@ impl Client {
         let objects = usize::try_from(world.plan.objects).expect("a few");
         let mut rng = Rng::new(world.seed, Stream::Client, number);
         let target = 1 + rng.below(world.plan.members);
-        Self { world: world.clone(), number, rng, target, counter: 0, epochs: vec![Vec::new(); objects], values: vec![None; objects] }
+        Self { world: world.clone(), number, rng, target, counter: 0, epochs: vec![Vec::new(); objects], settings: vec![SettingSeen::default(); objects] }
     }
 
     /// Asks, until the run ends.
@@ -64,13 +67,16 @@ impl Client {
 
     async fn ask(&mut self) {
         let object = usize::try_from(self.rng.below(self.world.plan.objects)).expect("a few");
-        match self.rng.below(12) {
+        match self.rng.below(20) {
             0..=2 => self.ask_job(object, JobCall::Register).await,
             3..=4 => self.ask_job(object, JobCall::Read).await,
             kind @ 5..=8 => match self.epoch(object) {
                 Some(epoch) => self.ask_job(object, if kind == 5 { JobCall::Fence(epoch) } else { JobCall::Allocate(epoch) }).await,
                 None => self.ask_job(object, JobCall::Register).await,
             },
+            9..=12 => self.put_setting(object).await,
+            13..=15 => self.swap_setting(object).await,
+            16..=18 => self.read_setting(object).await,
             _ => self.create_namespace().await,
         }
     }
@@ -88,6 +94,7 @@ impl Client {
     pub async fn read_all(&mut self) {
         for object in 0..self.epochs.len() {
             self.ask_job(object, JobCall::Read).await;
+            self.read_setting(object).await;
         }
     }
 
