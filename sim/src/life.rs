@@ -23,6 +23,7 @@ pub(crate) struct Seen {
     pub(crate) version: u64,
     pub(crate) applied_index: Option<u64>,
     pub(crate) term_led: u64,
+    pub(crate) is_vote_checked: bool,
 }
 
 impl Life {

@@ -165,8 +165,11 @@ impl World {
             let vote = (metrics.vote.leader_id.term, metrics.vote.leader_id.node_id);
             (node.is_leader().then_some(metrics.vote.leader_id), vote, applied, metrics.running_state.as_ref().err().map(ToString::to_string))
         };
-        self.require(self.log.lock().has_vote(life.member, vote));
         let mut seen = life.seen.lock();
+        // Later on what is told of a member may be a moment behind.
+        if !std::mem::replace(&mut seen.is_vote_checked, true) {
+            self.require(self.log.lock().has_vote(life.member, vote));
+        }
         if let Some(leader) = leads
             && leader.node_id == life.member
             && seen.term_led != leader.term

@@ -29,10 +29,8 @@ fn concurrent_calls_may_have_happened_in_either_order() {
 
 #[test]
 fn a_value_that_was_answered_and_is_gone_is_found() {
-    let history = [
-        operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Done))),
-        operation(2, SettingCall::Read, 3, Some((4, SettingReturn::Value(None)))),
-    ];
+    let history =
+        [operation(1, swap(None, "a"), 1, Some((2, SettingReturn::Done))), operation(2, SettingCall::Read, 3, Some((4, SettingReturn::Value(None))))];
     assert_eq!(settings(&history), Verdict::Violation { ordered: vec![0], next: vec![1] });
 }
 

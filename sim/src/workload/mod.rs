@@ -8,11 +8,11 @@ use crate::linear::{JobCall, JobReturn};
 use crate::rng::{Rng, Stream};
 use crate::sabotage::Sabotage;
 use crate::world::World;
+use settings::SettingSeen;
 use siltstone_core::{CommitIndex, CommitToken, Epoch};
 use siltstone_format::command::{Command, CommandBody, Rejection, Reply};
 use siltstone_format::envelope::HEADER_LEN;
 use siltstone_format::manifest::Manifest;
-use settings::SettingSeen;
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,15 @@ impl Client {
         let objects = usize::try_from(world.plan.objects).expect("a few");
         let mut rng = Rng::new(world.seed, Stream::Client, number);
         let target = 1 + rng.below(world.plan.members);
-        Self { world: world.clone(), number, rng, target, counter: 0, epochs: vec![Vec::new(); objects], settings: vec![SettingSeen::default(); objects] }
+        Self {
+            world: world.clone(),
+            number,
+            rng,
+            target,
+            counter: 0,
+            epochs: vec![Vec::new(); objects],
+            settings: vec![SettingSeen::default(); objects],
+        }
     }
 
     /// Asks, until the run ends.
