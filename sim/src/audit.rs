@@ -6,6 +6,7 @@ use crate::rng::{Rng, Stream};
 use crate::world::World;
 use siltstone_disk::LossyDisk;
 use siltstone_wal::{Wal, WalConfig, WalError, WalParts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,20 +29,20 @@ pub async fn run(world: Arc<World>) {
 /// One look.
 pub fn look(world: &World, rng: &mut Rng) -> Result<(), Failure> {
     let Some(last) = world.acknowledged.lock().last() else { return Ok(()) };
-    let mut logs = Vec::new();
+    let mut logs = BTreeMap::new();
     for (id, member) in &world.members {
-        let log = Log::read(member.disk_image(rng.next()));
-        logs.push(log.map_err(|error| Failure::new("WA-1", format!("after a crash the log of member {id} would not open: {error}")))?);
+        let Some(image) = member.disk_image(rng.next()) else { continue };
+        let log = Log::read(image);
+        logs.insert(*id, log.map_err(|error| Failure::new("WA-1", format!("after a crash the log of member {id} would not open: {error}")))?);
     }
-    event!(world.trace, "audit up to {last}: {}", logs.iter().map(|log| log.next.to_string()).collect::<Vec<_>>().join(" "));
-    let acknowledged = world.acknowledged.lock();
+    event!(world.trace, "audit up to {last}: {}", logs.values().map(|log| log.next.to_string()).collect::<Vec<_>>().join(" "));
+    let (acknowledged, log) = (world.acknowledged.lock(), world.log.lock());
     for (index, mark) in acknowledged.marks_from(last.saturating_sub(POSITIONS)) {
-        let holders = logs.iter().filter(|log| log.holds(index, mark)).count();
-        if holders <= logs.len() / 2 {
-            return Err(Failure::new(
-                "WA-1",
-                format!("position {index} is acknowledged, and after a crash of all members {holders} of {} would hold it", logs.len()),
-            ));
+        let holders: Vec<u64> = logs.iter().filter(|(_, log)| log.holds(index, mark)).map(|(id, _)| *id).collect();
+        let is_majority = |voters: &BTreeSet<u64>| holders.iter().filter(|id| voters.contains(id)).count() > voters.len() / 2;
+        if !log.newest_voters().any(|sets| sets.iter().all(is_majority)) {
+            let what = format!("position {index} is acknowledged, and after a crash of all members only {holders:?} would hold it");
+            return Err(Failure::new("WA-1", what));
         }
     }
     Ok(())

@@ -37,11 +37,13 @@ pub enum Case {
     Blackout,
     /// A follower is cut off, comes back, and deposes nobody.
     Returning,
+    /// A disk loses power at its n-th operation, from its first on: neighbouring seeds take neighbouring operations.
+    EachOperation,
 }
 
 impl Case {
     /// All cases.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Random,
         Self::Bridge,
         Self::DeafLeader,
@@ -51,6 +53,7 @@ impl Case {
         Self::KilledLeader,
         Self::Blackout,
         Self::Returning,
+        Self::EachOperation,
     ];
 
     /// Its name on the command line.
@@ -66,6 +69,7 @@ impl Case {
             Self::KilledLeader => "killed-leader",
             Self::Blackout => "blackout",
             Self::Returning => "returning",
+            Self::EachOperation => "each-operation",
         }
     }
 
@@ -84,6 +88,10 @@ impl Case {
             Faults::new(world).run().await;
             return;
         }
+        if self == Self::EachOperation {
+            // Before anything is written.
+            world.members[&(1 + world.seed % world.plan.members)].crash_at_operation(1 + world.seed / world.plan.members);
+        }
         let mut stage = Stage { world: world.clone(), rng: Rng::new(world.seed, Stream::Faults, 1), client: Client::new(world, 1_000) };
         let Some(leader) = stage.boot().await else { return };
         match self {
@@ -96,6 +104,7 @@ impl Case {
             Self::KilledLeader => stage.killed_leader(leader).await,
             Self::Blackout => stage.blackout().await,
             Self::Returning => stage.returning(leader).await,
+            Self::EachOperation => tokio::time::sleep(Duration::from_secs(6)).await,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::life::Life;
 use crate::rng::{Rng, Stream};
 use crate::sabotage::Sabotage;
 use crate::transport::SimTransport;
-use crate::world::{Member, World};
+use crate::world::{Member, Standing, World};
 use siltstone_core::Incarnation;
 use siltstone_disk::LossyDisk;
 use siltstone_metadata::raft::{Blocking, FatalError, StartError, SteppedLog};
@@ -38,14 +38,33 @@ impl Member {
         self.state.lock().disk.arm_crash_after(nth);
     }
 
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        self.state.lock().standing
+    }
+
+    /// It is started, to be taken in.
+    pub fn enter(&self) {
+        self.state.lock().standing = Standing::Inside;
+        self.set_may_run(true);
+    }
+
+    /// It was removed: it ends, for good.
+    pub fn remove(&self) {
+        self.state.lock().standing = Standing::Removed;
+        self.set_may_run(false);
+        self.crash("it was removed");
+    }
+
     /// Whether it is started again after a crash.
     pub fn set_may_run(&self, may_run: bool) {
         self.may_run.send_replace(may_run);
     }
 
-    /// The disk as it is found if the power fails now.
-    pub fn disk_image(&self, seed: u64) -> LossyDisk {
-        self.state.lock().disk.crash_image(seed)
+    /// The disk as it is found if the power fails now; `None` when it has never been used.
+    pub fn disk_image(&self, seed: u64) -> Option<LossyDisk> {
+        let state = self.state.lock();
+        (state.lives > 0).then(|| state.disk.crash_image(seed))
     }
 
     fn begin_life(&self) -> (Arc<Life>, LossyDisk) {

@@ -34,11 +34,13 @@ pub enum FaultKind {
     BadWeather,
     /// The leader is told to hand the lead over.
     Transfer,
+    /// Members come and go.
+    Membership,
 }
 
 impl FaultKind {
     /// All kinds.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Isolate,
         Self::OneWay,
         Self::Split,
@@ -51,6 +53,7 @@ impl FaultKind {
         Self::ClockJump,
         Self::BadWeather,
         Self::Transfer,
+        Self::Membership,
     ];
 }
 
@@ -59,6 +62,8 @@ impl FaultKind {
 pub struct Plan {
     /// Members, numbered from 1.
     pub members: u64,
+    /// Members that may be taken in later; their numbers follow.
+    pub spares: u64,
     /// Clients.
     pub clients: u64,
     /// Jobs, and as many settings, that clients share.
@@ -109,8 +114,10 @@ impl Plan {
         config.propose_ms_max = 3_000;
         config.stall_ms_fatal = 4_000;
         let gap_max = *rng.pick(&[200, 1_000, 3_000]);
+        let spares = if faults.contains(&FaultKind::Membership) { 3 } else { 0 };
         Self {
             members,
+            spares,
             clients: 2 + rng.below(4),
             objects: 1 + rng.below(3),
             think_ms: rng.pick(&[0..=20, 10..=100, 50..=400]).clone(),
@@ -124,21 +131,22 @@ impl Plan {
         }
     }
 
-    /// All members' numbers.
+    /// The numbers of the group's first members.
     #[must_use]
     pub fn ids(&self) -> Vec<u64> {
         (1..=self.members).collect()
     }
 
-    /// A member's settings.
+    /// The numbers of members that may be taken in later.
     #[must_use]
-    pub fn config(&self, id: u64) -> NodeConfig {
-        NodeConfig { node_id: id, ..self.config.clone() }
+    pub fn spare_ids(&self) -> Vec<u64> {
+        (self.members + 1..=self.members + self.spares).collect()
     }
 
-    /// All members' addresses.
+    /// A member's settings. One that is taken in later knows nobody.
     #[must_use]
-    pub fn addresses(&self) -> &BTreeMap<u64, String> {
-        &self.config.members
+    pub fn config(&self, id: u64) -> NodeConfig {
+        let members = if id > self.members { BTreeMap::new() } else { self.config.members.clone() };
+        NodeConfig { node_id: id, members, ..self.config.clone() }
     }
 }

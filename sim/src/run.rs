@@ -132,6 +132,8 @@ async fn recover(world: &Arc<World>, client: &mut Client) -> Result<(), Failure>
 }
 
 fn is_caught_up(world: &World, index: u64) -> bool {
-    let running = world.all_running();
-    running.len() == world.members.len() && running.iter().all(|(life, _)| life.seen.lock().applied_index >= Some(index))
+    let leader = world.leader().and_then(|leader| world.running(leader));
+    let members = leader.map(|(_, node)| node.raft().metrics().borrow().membership_config.clone());
+    let has_applied = |id: u64| world.running(id).is_some_and(|(life, _)| life.seen.lock().applied_index >= Some(index));
+    members.is_some_and(|members| members.nodes().all(|(id, _)| has_applied(*id)))
 }

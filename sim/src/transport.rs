@@ -84,12 +84,12 @@ fn see(world: &World, life: &Life, request: &PeerRequest) {
     let before = append.prev_log_id.map(|id| LogId { term: id.leader_id.term, leader: id.leader_id.node_id, index: id.index });
     let entries = append.entries.iter().map(|entry| {
         let id = LogId { term: entry.log_id.leader_id.term, leader: entry.log_id.leader_id.node_id, index: entry.log_id.index };
-        let text = match &entry.payload {
-            EntryPayload::Normal(proposal) => format!("{proposal:?}"),
-            EntryPayload::Blank => "blank".to_owned(),
-            EntryPayload::Membership(membership) => format!("{membership:?}"),
+        let (text, voters) = match &entry.payload {
+            EntryPayload::Normal(proposal) => (format!("{proposal:?}"), None),
+            EntryPayload::Blank => ("blank".to_owned(), None),
+            EntryPayload::Membership(membership) => (format!("{membership:?}"), Some(membership.get_joint_config().clone())),
         };
-        SeenEntry { id, text }
+        SeenEntry { id, text, voters }
     });
     world.require(world.log.lock().sent(before, entries));
 }

@@ -62,7 +62,19 @@ pub struct Member {
     pub(crate) may_run: watch::Sender<bool>,
 }
 
+/// Where a member stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// It may be taken in later.
+    Outside,
+    /// It is a member, or is being taken in.
+    Inside,
+    /// It was removed, for good.
+    Removed,
+}
+
 pub(crate) struct MemberState {
+    pub(crate) standing: Standing,
     pub(crate) disk: LossyDisk,
     pub(crate) life: Option<Arc<Life>>,
     pub(crate) lives: u64,
@@ -73,19 +85,22 @@ impl World {
     #[must_use]
     pub fn new(seed: u64, plan: Plan, sabotage: Sabotage, is_printed: bool) -> Arc<Self> {
         let start = Instant::now();
-        let member = |id: u64| {
+        let member = |id: u64, standing: Standing| {
             let pace = DiskPace::new(Rng::new(seed, Stream::Disk, id), plan.disk_ms.clone());
-            let state = MemberState { disk: LossyDisk::new(), life: None, lives: 0 };
-            Arc::new(Member { id, clock: Arc::new(SimClock::new(start)), pace, state: Mutex::new(state), may_run: watch::Sender::new(true) })
+            let state = MemberState { standing, disk: LossyDisk::new(), life: None, lives: 0 };
+            Arc::new(Member { id, clock: Arc::new(SimClock::new(start)), pace, state: Mutex::new(state), may_run: watch::Sender::new(standing == Standing::Inside) })
         };
-        let members = plan.ids().into_iter().map(|id| (id, member(id))).collect();
+        let first = plan.ids().into_iter().map(|id| (id, member(id, Standing::Inside)));
+        let spare = plan.spare_ids().into_iter().map(|id| (id, member(id, Standing::Outside)));
+        let members = first.chain(spare).collect();
+        let log = Mutex::new(LogCheck::new(plan.ids()));
         Arc::new(Self {
             seed,
             sabotage,
             plan,
             trace: Trace::new(is_printed),
             net: Net::new(Rng::new(seed, Stream::Network, 0)),
-            log: Mutex::default(),
+            log,
             acknowledged: Mutex::default(),
             history: Mutex::default(),
             members,
@@ -130,6 +145,11 @@ impl World {
             // The sender lives as long as this borrow.
             std::future::pending::<()>().await;
         }
+    }
+
+    /// The numbers of all members that the group has, or is taking in.
+    pub fn ids(&self) -> Vec<u64> {
+        self.members.values().filter(|member| member.standing() == Standing::Inside).map(|member| member.id).collect()
     }
 
     /// A member's life and handle, where it runs.

@@ -5,7 +5,7 @@
 //! - a member that hears no leader for a random time first asks the others whether they would vote for it, and stands only when a quorum would.
 //!   So a member that was cut off, or that hears only some, deposes nobody when it comes back (Ongaro's thesis, section 9.6);
 //! - a member whose disk stalls does not stand, and falls silent if it leads;
-//! - a leader that no quorum answers falls silent for a while, so that others that hear it do not wait for it for ever;
+//! - a leader that no quorum answers falls silent for a while, so that others that hear it do not wait for it for ever (LV-1);
 //! - a leader that leaves falls silent and asks the member with the longest log to stand at once.
 //!
 //! What is deliberately not here: the vote itself, which is openraft's.

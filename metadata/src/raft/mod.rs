@@ -44,3 +44,5 @@ pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 
 #[cfg(test)]
 mod conformance_test;
+#[cfg(test)]
+mod former_test;

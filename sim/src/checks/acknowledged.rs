@@ -100,7 +100,7 @@ mod tests {
     fn what_was_acknowledged_and_is_not_committed_is_found() {
         let (mut log, mut acknowledged) = (LogCheck::default(), Acknowledged::default());
         let id = LogId { term: 1, leader: 1, index: 4 };
-        log.sent(None, [SeenEntry { id, text: "a command b".to_owned() }]).unwrap();
+        log.sent(None, [SeenEntry { id, text: "a command b".to_owned(), voters: None }]).unwrap();
         acknowledged.add(4, "command", b"").unwrap();
         assert_eq!(acknowledged.compare(&log).unwrap_err().invariant, "WA-1");
         log.applied(1, id).unwrap();

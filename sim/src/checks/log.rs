@@ -4,9 +4,12 @@
 //! predecessor is known, so one applied position tells of all before it.
 
 use super::Failure;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry;
 use std::fmt;
+
+/// Of so many memberships one holds: the newest may not be committed, and those before it may be the two halves of one change.
+const MEMBERSHIPS: usize = 4;
 
 /// An entry's id: its leader's term and number, and its position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -32,6 +35,8 @@ pub struct SeenEntry {
     pub id: LogId,
     /// What it says.
     pub text: String,
+    /// The sets of voters of the membership that it sets, if it sets one.
+    pub voters: Option<Vec<BTreeSet<u64>>>,
 }
 
 /// What was seen of the group's log.
@@ -43,6 +48,8 @@ pub struct LogCheck {
     committed: BTreeMap<u64, LogId>,
     /// The highest vote (term, candidate) of each member that another was told of.
     votes: BTreeMap<u64, (u64, u64)>,
+    /// Sets of voters by the entry that made them so; `None` for those that the group began with.
+    voters: BTreeMap<Option<LogId>, Vec<BTreeSet<u64>>>,
     /// The hash of the state at each version that was seen.
     states: BTreeMap<u64, u64>,
 }
@@ -54,6 +61,17 @@ struct Known {
 }
 
 impl LogCheck {
+    /// The log of a group that begins with these voters.
+    #[must_use]
+    pub fn new(voters: impl IntoIterator<Item = u64>) -> Self {
+        Self { voters: BTreeMap::from([(None, vec![voters.into_iter().collect()])]), ..Self::default() }
+    }
+
+    /// The newest sets of voters that may hold: those of entries that were sent, committed or not.
+    pub fn newest_voters(&self) -> impl Iterator<Item = &[BTreeSet<u64>]> {
+        self.voters.values().rev().take(MEMBERSHIPS).map(Vec::as_slice)
+    }
+
     /// A member leads, in a life of it.
     pub fn leads(&mut self, term: u64, member: u64, life: u64) -> Result<(), Failure> {
         let first = *self.leaders.entry((term, member)).or_insert(life);
@@ -91,7 +109,10 @@ impl LogCheck {
         I: IntoIterator<Item = SeenEntry>,
     {
         let mut before = before;
-        for SeenEntry { id, text } in entries {
+        for SeenEntry { id, text, voters } in entries {
+            if let Some(voters) = voters {
+                self.voters.insert(Some(id), voters);
+            }
             match self.entries.entry(id) {
                 Entry::Vacant(place) => drop(place.insert(Known { before, text })),
                 Entry::Occupied(known) if known.get().text != text || known.get().before != before => {
@@ -159,7 +180,7 @@ mod tests {
     }
 
     fn entry(term: u64, index: u64) -> SeenEntry {
-        SeenEntry { id: id(term, index), text: format!("{term}/{index}") }
+        SeenEntry { id: id(term, index), text: format!("{term}/{index}"), voters: None }
     }
 
     #[test]
@@ -188,7 +209,7 @@ mod tests {
         check.sent(Some(id(1, 1)), [entry(1, 2)]).unwrap();
         check.sent(Some(id(1, 1)), [entry(1, 2)]).unwrap();
         assert!(check.sent(Some(id(2, 1)), [entry(1, 2)]).is_err());
-        assert!(check.sent(Some(id(1, 1)), [SeenEntry { id: id(1, 2), text: "x".to_owned() }]).is_err());
+        assert!(check.sent(Some(id(1, 1)), [SeenEntry { id: id(1, 2), text: "x".to_owned(), voters: None }]).is_err());
     }
 
     #[test]

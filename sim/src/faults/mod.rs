@@ -1,10 +1,12 @@
 //! What breaks, when, and for how long: drawn from the seed.
 
+mod members;
+
 use crate::event;
 use crate::net::Weather;
 use crate::plan::FaultKind;
 use crate::rng::{Rng, Stream};
-use crate::world::World;
+use crate::world::{Standing, World};
 use siltstone_metadata::MetadataNode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +64,7 @@ impl Faults {
 
     /// A member: more often than by chance the one that leads.
     fn victim(&mut self) -> u64 {
-        let any = 1 + self.rng.below(self.world.plan.members);
+        let any = *self.rng.pick(&self.world.ids());
         let prefers_leader = self.rng.chance(400);
         self.world.leader().filter(|_| prefers_leader).unwrap_or(any)
     }
@@ -71,7 +73,7 @@ impl Faults {
         let world = self.world.clone();
         let victim = self.victim();
         let member = &world.members[&victim];
-        let mut ids = world.plan.ids();
+        let mut ids = world.ids();
         match kind {
             FaultKind::Isolate => {
                 event!(world.trace, "fault: {victim} is cut off");
@@ -80,7 +82,7 @@ impl Faults {
             FaultKind::OneWay => self.cut_one_way(victim, &ids),
             FaultKind::Split => {
                 self.rng.shuffle(&mut ids);
-                let cut = 1 + usize::try_from(self.rng.below(world.plan.members - 1)).expect("a few");
+                let cut = 1 + usize::try_from(self.rng.below(ids.len() as u64 - 1)).expect("a few");
                 let (one, other) = ids.split_at(cut);
                 event!(world.trace, "fault: {one:?} and {other:?} are split");
                 world.net.split(one, other);
@@ -125,6 +127,7 @@ impl Faults {
             }
             FaultKind::BadWeather => self.change_weather(),
             FaultKind::Transfer => transfer(&world),
+            FaultKind::Membership => members::change(&world, &mut self.rng),
         }
     }
 
@@ -186,6 +189,8 @@ pub fn calm(world: &World) {
         member.pace.set(CALM_DISK_MS);
         member.crash_at_operation(u64::MAX);
         member.clock.mend();
-        member.set_may_run(true);
+        if member.standing() == Standing::Inside {
+            member.set_may_run(true);
+        }
     }
 }
