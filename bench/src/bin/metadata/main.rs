@@ -1,0 +1,139 @@
+//! The metadata group beside etcd 3.6, in one run on one machine and one disk.
+//!
+//! `cargo build --release --bin siltstone && cargo run --release -p siltstone-bench --bin metadata`
+//!
+//! Both are groups of three server processes with their defaults, fsync on; both are up all the time and take turns, so that what else the machine
+//! does hits both. The clients are processes of their own and use one gRPC channel each; a writer has one write of 256 bytes under way at a time,
+//! to keys of its own, and nothing is batched on the client's side. A write counts when it was answered, which both do once it is committed and
+//! applied. Closed loop: a writer sends when it has its answer. Open loop: sends are due by a schedule that is fixed beforehand, and latency counts
+//! from there; the rate goes up by 19 % until it is no longer kept up. Writers talk to the leader unless a row says otherwise.
+
+mod args;
+mod client;
+mod cluster;
+mod histogram;
+mod machine;
+mod measure;
+mod schedule;
+mod table;
+mod target;
+
+use anyhow::Context;
+use args::Args;
+use clap::Parser;
+use cluster::{Cluster, MEMBERS};
+use measure::{Load, Measured, measure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use table::Figures;
+use target::System;
+
+/// From one rate of the open loop to the next: four steps double it.
+const RATE_STEP: f64 = 1.19;
+
+/// The open loop begins at this share of what the slower system did in the closed loop.
+const RATE_FIRST: f64 = 0.5;
+
+/// Between two measurements: what a server still has to write in the background is not the next one's load.
+const PAUSE: Duration = Duration::from_millis(700);
+
+fn main() -> anyhow::Result<()> {
+    if std::env::args().nth(1).as_deref() == Some("client") {
+        return client::serve();
+    }
+    let args = Args::parse();
+    std::fs::create_dir_all(&args.dir).with_context(|| format!("create {}", args.dir.display()))?;
+    let dir = tempfile::Builder::new().prefix("bench-metadata-").tempdir_in(&args.dir)?;
+    println!("{} × {}; {} server processes each, {} client processes at most", machine::cores(), machine::processor(), MEMBERS, args.processes);
+    let mut clusters = Vec::new();
+    for system in args.systems() {
+        let program = program(system, &args)?;
+        println!("{}: {}", system.name(), version(&program)?);
+        clusters.push(Cluster::start(system, &program, &dir.path().join(system.name()), &[])?);
+    }
+    let (mut closed, mut open) = (Vec::new(), Vec::new());
+    for &writers in &args.writers {
+        disk(dir.path(), &format!("before {writers} writers"))?;
+        let figures = take_turns(&mut clusters, args.rounds, &format!("{writers} writers"), &args.closed(writers, false))?;
+        if !args.no_open {
+            open.extend(climb(&mut clusters, &args, writers, &figures)?);
+        }
+        closed.push((writers.to_string(), figures));
+        if args.spread {
+            let load = args.closed(writers, true);
+            closed.push((format!("{writers}, spread"), take_turns(&mut clusters, args.rounds, &format!("{writers} writers, spread"), &load)?));
+        }
+    }
+    table::closed(&closed);
+    if !args.no_open {
+        table::open(&open);
+    }
+    Ok(())
+}
+
+/// The closed loop: every system, one after the other, again and again.
+fn take_turns(clusters: &mut [Cluster], rounds: usize, what: &str, load: &Load) -> anyhow::Result<Figures> {
+    let mut figures: Figures = clusters.iter().map(|cluster| (cluster.system, Measured::default())).collect();
+    for _ in 0..rounds {
+        for (cluster, (system, sum)) in clusters.iter_mut().zip(&mut figures) {
+            let seen = measure(cluster, load)?;
+            table::progress(what, *system, &seen);
+            sum.add(&seen);
+            std::thread::sleep(PAUSE);
+        }
+    }
+    Ok(figures)
+}
+
+/// The open loop: one rate after the other, until no system keeps up.
+fn climb(clusters: &mut [Cluster], args: &Args, writers: usize, closed: &Figures) -> anyhow::Result<Vec<(usize, f64, Figures)>> {
+    let slowest = closed.iter().map(|(_, seen)| seen.commits_a_second()).fold(f64::INFINITY, f64::min);
+    let (mut rate, mut rows) = ((slowest * RATE_FIRST).max(10.0), Vec::new());
+    let mut is_out = vec![false; clusters.len()];
+    while is_out.contains(&false) {
+        let mut figures = Figures::new();
+        for (cluster, is_out) in clusters.iter_mut().zip(&mut is_out).filter(|(_, is_out)| !**is_out) {
+            let seen = measure(cluster, &args.open(writers, rate))?;
+            table::progress(&format!("{writers} writers, {rate:.0}/s due"), cluster.system, &seen);
+            *is_out = !seen.keeps_up();
+            figures.push((cluster.system, seen));
+            std::thread::sleep(PAUSE);
+        }
+        rows.push((writers, rate, figures));
+        rate *= RATE_STEP;
+    }
+    Ok(rows)
+}
+
+fn disk(dir: &Path, when: &str) -> anyhow::Result<()> {
+    let syncs = machine::sync_latency(dir)?;
+    let [p50, p99] = [0.5, 0.99].map(|share| syncs.percentile_ms(share));
+    println!("disk {when}: an append of one entry and its fdatasync take {p50:.2} ms (p50), {p99:.2} ms (p99)");
+    Ok(())
+}
+
+fn program(system: System, args: &Args) -> anyhow::Result<PathBuf> {
+    match system {
+        System::Etcd => match &args.etcd {
+            Some(program) => Ok(program.clone()),
+            None => {
+                let built = Command::new("scripts/bench-etcd.sh").stderr(std::process::Stdio::inherit()).output();
+                let built = built.context("run scripts/bench-etcd.sh: start the bench at the root of the repository, or give --etcd")?;
+                anyhow::ensure!(built.status.success(), "scripts/bench-etcd.sh built no etcd");
+                Ok(PathBuf::from(String::from_utf8(built.stdout)?.trim()))
+            }
+        },
+        System::Siltstone => match &args.siltstone {
+            Some(program) => Ok(program.clone()),
+            None => Ok(std::env::current_exe()?.with_file_name("siltstone")),
+        },
+    }
+}
+
+/// The first line of what a program says of its version.
+fn version(program: &Path) -> anyhow::Result<String> {
+    let said = Command::new(program).arg("--version").output();
+    let said = said.with_context(|| format!("run {}: is it built (cargo build --release --bin siltstone)?", program.display()))?;
+    Ok(String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or("of unknown version").to_owned())
+}
