@@ -123,6 +123,7 @@ impl Naive {
             CommandBody::DeclareVectorField { .. } | CommandBody::CommitIndexes(_) => {
                 unreachable!("histories have none; the machine's own tests have examples")
             }
+            CommandBody::PutSetting { .. } => unreachable!("histories have none; the machine's own tests have examples"),
             CommandBody::ForgetRetired { batches, objects, .. } => {
                 if batches.iter().any(|id| self.is_batch_named(*id)) || objects.iter().any(|id| self.is_object_named(*id)) {
                     return None;

@@ -8,10 +8,10 @@ use super::stored::{
 use super::{ID_SHARD_BITS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
 use crate::manifest::{
     BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,
-    RetiredBatch, VectorSetRecord, is_namespace_name,
+    RetiredBatch, SETTING_KEY_LEN_MAX, SETTING_VALUE_LEN_MAX, SettingRecord, VectorSetRecord, is_namespace_name,
 };
 use crate::vectors::DIMENSION_MAX;
-use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, Epoch, NamespaceId, ObjectId, address::CHUNK_ID_MAX};
+use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, CommitIndex, Epoch, NamespaceId, ObjectId, address::CHUNK_ID_MAX};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
             (ShardContent::Vectors, StoredShard::Vectors(list)) => vectors.push((reference, list)),
             (ShardContent::Models, StoredShard::Models(list)) => list.into_iter().try_for_each(|model| builder.model(reference, model))?,
             (ShardContent::EntryVectors, StoredShard::EntryVectors(list)) => entry_vectors.push((reference, list)),
+            (ShardContent::Settings, StoredShard::Settings(list)) => list.into_iter().try_for_each(|setting| builder.setting(reference, setting))?,
             (ShardContent::Directories, StoredShard::Directory(directory)) => {
                 let described = described.get(&reference.number).map(|bytes| skim::namespaces(bytes)).transpose()?.unwrap_or_default();
                 ensure(StoredDirectory::of(&described) == directory, || format!("shard {reference} does not describe its namespaces"))?;
@@ -195,6 +196,15 @@ impl Builder {
         let is_sound = (1..=DIMENSION_MAX).contains(&usize::from(model.dimension));
         ensure(is_new && is_sound && !serves_twice, || format!("model {} cannot be in shard {shard}", model.id))?;
         self.manifest.models.insert_mut(model.id.clone(), Arc::new(model));
+        Ok(())
+    }
+
+    pub(super) fn setting(&mut self, shard: &ShardRef, setting: SettingRecord) -> Result<(), SnapshotError> {
+        let is_new = !self.manifest.settings.contains_key(setting.key.as_str()) && shard.number == 0;
+        let is_sound = (1..=SETTING_KEY_LEN_MAX).contains(&setting.key.len()) && setting.value.len() <= SETTING_VALUE_LEN_MAX;
+        let is_past = setting.changed_at != CommitIndex(0) && setting.changed_at <= self.manifest.version;
+        ensure(is_new && is_sound && is_past, || format!("setting {:?} cannot be in shard {shard}", setting.key))?;
+        self.manifest.settings.insert_mut(setting.key.as_str().into(), Arc::new(setting));
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use super::stored::{
     StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
 };
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
-use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch};
+use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch, SettingRecord};
 use siltstone_core::NamespaceId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +55,7 @@ enum Members<'a> {
     Vectors(Vec<&'a Arc<NamespaceManifest>>),
     Models(Vec<&'a Arc<ModelRecord>>),
     EntryVectors(Vec<&'a Arc<NamespaceManifest>>),
+    Settings(Vec<&'a Arc<SettingRecord>>),
 }
 
 fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)>) -> Result<Encoded, SnapshotError> {
@@ -135,6 +136,9 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
     if !manifest.models.is_empty() {
         members.insert((ShardContent::Models, 0), Members::Models(manifest.models.values().collect()));
     }
+    if !manifest.settings.is_empty() {
+        members.insert((ShardContent::Settings, 0), Members::Settings(manifest.settings.values().collect()));
+    }
     for (id, batch) in &manifest.batches {
         let place = members.entry((ShardContent::Batches, id.0 >> ID_SHARD_BITS));
         if let Members::Batches(list, _) = place.or_insert_with(|| Members::Batches(Vec::new(), Vec::new())) {
@@ -175,6 +179,9 @@ impl Members<'_> {
             }
             (Self::Objects(left), Self::Objects(right)) => left == right,
             (Self::Models(left), Self::Models(right)) => left == right,
+            (Self::Settings(left), Self::Settings(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
+            }
             _ => false,
         }
     }
@@ -188,6 +195,7 @@ impl Members<'_> {
             }
             Self::EntryVectors(list) => StoredShard::EntryVectors(list.iter().map(|namespace| stored_entry_vectors(namespace)).collect()),
             Self::Models(list) => StoredShard::Models(list.iter().map(|model| model.as_ref().clone()).collect()),
+            Self::Settings(list) => StoredShard::Settings(list.iter().map(|setting| setting.as_ref().clone()).collect()),
             Self::Batches(live, retired) => StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), stored_retired(retired)),
             Self::Objects(list) => {
                 StoredShard::Objects(list.iter().map(|object| StoredObject { record: object.record, retired_at_ms: object.retired_at_ms }).collect())

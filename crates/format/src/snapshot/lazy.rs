@@ -1,4 +1,4 @@
-//! A snapshot of which only what is asked for is read: some namespaces, and the batches, objects, models and vectors that they name.
+//! A snapshot of which only what is asked for is read: some namespaces, and the batches, objects and vectors that they name, with models and settings.
 //!
 //! What is not here: keeping such a part up to date, and checks across namespaces, which only [`super::assemble()`] can do. Each part that is read is
 //! checked against its hash or checksum, and the parts against each other.
@@ -132,7 +132,7 @@ impl LazySnapshot {
                 ShardContent::Objects => {
                     [ID_SHARD_BITS, OBJECT_SHARD_BITS].iter().any(|&bits| !shard.is_past(bits) && some_in(&objects, ids(bits), ObjectId))
                 }
-                ShardContent::Models => true,
+                ShardContent::Models | ShardContent::Settings => true,
                 _ => false,
             };
             if !is_needed {
@@ -148,6 +148,9 @@ impl LazySnapshot {
                     wanted.try_for_each(|object| builder.object(shard, object))?;
                 }
                 (ShardContent::Models, StoredShard::Models(list)) => list.into_iter().try_for_each(|model| builder.model(shard, model))?,
+                (ShardContent::Settings, StoredShard::Settings(list)) => {
+                    list.into_iter().try_for_each(|setting| builder.setting(shard, setting))?;
+                }
                 _ => return Err(SnapshotError::WrongShard { shard: *shard }.into()),
             }
         }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::manifest::{
     BatchRecord, BatchState, ByteRange, CheckedRange, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Map, ModelRecord, ModelState,
-    NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, SliceRef, VectorSetRecord,
+    NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, SettingRecord, SliceRef, VectorSetRecord,
 };
 use crate::snapshot::{DIRECTORY_NAMESPACES_MIN, Encoded, Shard, assemble, encode, encode_changed};
 use siltstone_core::{ChunkId, CommitIndex, Epoch, Incarnation, ModelId, PackId, VectorSetId, WriterId};
@@ -17,6 +17,8 @@ fn manifest(namespaces: u32) -> Manifest {
     (manifest.counters.namespace, manifest.counters.chunk, manifest.counters.id, manifest.counters.epoch) = (1 << 20, 1 << 20, 1 << 24, 5);
     let model = ModelRecord { id: ModelId::new("m").unwrap(), dimension: 8, source: String::new(), state: ModelState::Serving, added_at_ms: 5 };
     manifest.models.insert_mut(model.id.clone(), Arc::new(model));
+    let setting = SettingRecord { key: "limit".into(), value: b"5".to_vec(), changed_at: CommitIndex(2) };
+    manifest.settings.insert_mut(setting.key.as_str().into(), Arc::new(setting));
     for id in 1..=namespaces {
         // Two objects' shards by id, which with fewer bits were two others.
         let object = ObjectId(5_000_000 * (1 + u64::from(id % 2)));
@@ -174,7 +176,8 @@ fn a_part_reads_its_namespaces_bytes_and_what_they_name() {
     assert_eq!(opened.len(), 64);
     let mut contents: Vec<_> = reads.iter().map(|(content, _)| *content).collect();
     contents.retain(|content| *content != ShardContent::Vectors);
-    assert_eq!(contents, [ShardContent::Namespaces, ShardContent::Objects, ShardContent::Models], "it names no batch, and one of two objects");
+    let expected = [ShardContent::Namespaces, ShardContent::Objects, ShardContent::Models, ShardContent::Settings];
+    assert_eq!(contents, expected, "it names no batch, and one of two objects");
     let shard = encoded.root.shards().iter().find(|shard| shard.content == ShardContent::Namespaces).unwrap();
     assert!(reads[0].1 * 20 < shard.len as usize, "{} of {} bytes are read", reads[0].1, shard.len);
     let (_, _, reads) = read_part(&encoded, &ids([50, 51]), |_, _| {}).unwrap();

@@ -73,6 +73,8 @@ pub enum ShardContent {
     Models,
     /// Vector fields of namespaces, and indexes over them.
     EntryVectors,
+    /// Settings.
+    Settings,
     /// Where in its shard each namespace lies; the number is that shard's.
     Directories,
 }
@@ -108,6 +110,7 @@ impl fmt::Display for ShardRef {
             ShardContent::Vectors => "vectors",
             ShardContent::Models => "models",
             ShardContent::EntryVectors => "entry-vectors",
+            ShardContent::Settings => "settings",
             ShardContent::Directories => "directory",
         };
         write!(f, "{content} {} ({})", self.number, self.name())

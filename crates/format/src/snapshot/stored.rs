@@ -3,8 +3,8 @@
 use super::ShardRef;
 use super::directory::StoredDirectory;
 use crate::manifest::{
-    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef,
-    VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
+    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SettingRecord,
+    SliceRef, VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
 };
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
@@ -41,6 +41,8 @@ pub(super) enum StoredShard {
     Models(Vec<ModelRecord>),
     /// By rising namespace; namespaces without vector fields are left out.
     EntryVectors(Vec<StoredEntryVectors>),
+    /// By rising key.
+    Settings(Vec<SettingRecord>),
     Directory(StoredDirectory),
 }
 

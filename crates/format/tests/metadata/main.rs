@@ -5,6 +5,7 @@
 mod indexes;
 mod sample;
 mod sample_vectors;
+mod settings;
 mod vectors;
 
 use proptest::prelude::*;
@@ -96,6 +97,7 @@ fn snapshots_of_version_1_are_still_read() {
     assert_eq!(read_golden("snapshot-v1.hex"), sample::manifest());
     assert_eq!(read_golden("snapshot-vectors-v1.hex"), sample_vectors::manifest());
     assert_eq!(read_golden("snapshot-indexes-v1.hex"), indexes::manifest());
+    assert_eq!(read_golden("snapshot-settings-v1.hex"), settings::manifest());
 }
 
 #[test]
