@@ -3,13 +3,13 @@
 //! A snapshot is written under a temporary name, synced, renamed, its directory synced; then the pointer goes into the log; only then may
 //! Raft purge, and older files go. So at every moment the pointer names a whole file, and a pointer to anything else is damage.
 
-use crate::machine::Machine;
 use crate::raft::blocking::Blocking;
 use crate::raft::error::StartError;
 use crate::raft::stored::{SnapshotPointer, decode_snapshot_file, encode_snapshot_file};
 use crate::raft::types::SnapshotMeta;
 use bytes::Bytes;
 use siltstone_disk::{Disk, create_dir_durable};
+use siltstone_machine::Machine;
 use siltstone_wal::{Slot, Wal};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 //!
 //! The state lives in memory; after a restart it comes from the newest snapshot and the log.
 
-use crate::machine::Machine;
 use crate::raft::blocking::Blocking;
 use crate::raft::durable::Durable;
 use crate::raft::snapshots::SnapshotStore;
@@ -12,6 +11,7 @@ use openraft::storage::RaftStateMachine;
 use openraft::{AnyError, BasicNode, Entry, EntryPayload, OptionalSend, RaftSnapshotBuilder, Snapshot, StorageIOError};
 use siltstone_core::CommitIndex;
 use siltstone_format::manifest::Manifest;
+use siltstone_machine::Machine;
 use std::io;
 use std::sync::Arc;
 use tokio::sync::watch;

@@ -12,6 +12,7 @@
 //! the log (all entries that are not purged are held in memory: whoever takes snapshots bounds them).
 
 mod config;
+mod dump;
 mod error;
 mod format;
 mod log;
@@ -19,6 +20,7 @@ mod metrics;
 mod parts;
 mod queue;
 mod recover;
+mod scan;
 mod segment;
 mod shared;
 mod stepper;
@@ -26,6 +28,7 @@ mod wal;
 mod writer;
 
 pub use config::WalConfig;
+pub use dump::{DumpedHeader, DumpedRecord, DumpedSegment, RecordState, dump};
 pub use error::WalError;
 pub use log::{LogSpan, Slot};
 pub use metrics::{LATENCY_BUCKETS_MS, MetricsSnapshot, WalMetrics};
