@@ -181,21 +181,24 @@ where
     /// Writes and counts. Whether it was written.
     async fn put_counted(&mut self, window: Window) -> bool {
         let written = self.put().await;
+        let is_written = written.is_ok();
+        self.count(written, window);
+        if !is_written {
+            tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
+        }
+        is_written
+    }
+
+    fn count(&self, written: anyhow::Result<()>, window: Window) {
         let mut tally = self.tally.borrow_mut();
         tally.outcome.ended_in_all += 1;
         match written {
-            Ok(()) => {
-                tally.outcome.ended += u64::from(window.has(Instant::now()));
-                return true;
-            }
+            Ok(()) => tally.outcome.ended += u64::from(window.has(Instant::now())),
             Err(error) => {
                 tally.outcome.failed += 1;
                 tally.outcome.failure.get_or_insert_with(|| format!("{error:#}"));
             }
         }
-        drop(tally);
-        tokio::time::sleep(PAUSE_AFTER_FAILURE).await;
-        false
     }
 
     /// Writes, and writes again as soon as the answer is there.

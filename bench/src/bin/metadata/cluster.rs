@@ -126,3 +126,10 @@ fn etcd(command: &mut Command, number: usize, dir: &Path, for_clients: &[u16], f
     command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
     command.args(["--initial-cluster", &group.join(","), "--initial-cluster-state", "new", "--log-level", "warn"]);
 }
+
+/// Defaults throughout (heartbeat 100 ms, election 800 to 1,200 ms, fsync on).
+fn siltstone(command: &mut Command, number: usize, dir: &Path, for_clients: &[u16], for_members: &[u16]) {
+    let group: Vec<_> = (1..=MEMBERS).map(|number| format!("{number}=127.0.0.1:{}", for_members[number - 1])).collect();
+    command.args(["metadata", "serve", "--id", &number.to_string(), "--dir"]).arg(dir.join(format!("member-{number}")));
+    command.args(["--listen", &format!("127.0.0.1:{}", for_clients[number - 1]), "--group", &group.join(",")]);
+}

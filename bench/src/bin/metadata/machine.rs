@@ -3,18 +3,18 @@
 use crate::histogram::Histogram;
 use anyhow::Context;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
 /// Linux counts processor time in hundredths of a second (`USER_HZ`).
 const TICK_S: f64 = 0.01;
 
-/// Appends that are synced one after the other to learn the disk's latency.
+/// Writes that are synced one after the other to learn the disk's latency.
 const SYNCS: usize = 200;
 
 /// About one entry of either log: the value, a key, and what surrounds them.
-const APPEND_BYTES: usize = 400;
+const WRITE_BYTES: usize = 400;
 
 /// Processor seconds of processes, and of the whole machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,19 +49,22 @@ fn of_stat(stat: &str) -> Option<f64> {
     Some((user + system) * TICK_S)
 }
 
-/// How long an append of one entry's size and its fdatasync take in this folder, one after the other.
-pub(crate) fn sync_latency(dir: &Path) -> anyhow::Result<Histogram> {
+/// How long a write of one entry's size and its fdatasync take in this folder, one after the other: at the end of a file that grows, and within one that
+/// had its size before, as both logs write.
+pub(crate) fn sync_latency(dir: &Path) -> anyhow::Result<[Histogram; 2]> {
     let path = dir.join("sync-probe");
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).with_context(|| format!("create {}", path.display()))?;
-    let mut latencies = Histogram::default();
-    for _ in 0..SYNCS {
-        let begun = Instant::now();
-        file.write_all(&[7; APPEND_BYTES])?;
-        file.sync_data()?;
-        latencies.record(begun.elapsed());
+    let file = OpenOptions::new().create_new(true).write(true).open(&path).with_context(|| format!("create {}", path.display()))?;
+    let mut rounds = [Histogram::default(), Histogram::default()];
+    for latencies in &mut rounds {
+        for position in 0..SYNCS {
+            let begun = Instant::now();
+            file.write_all_at(&[7; WRITE_BYTES], (position * WRITE_BYTES) as u64)?;
+            file.sync_data()?;
+            latencies.record(begun.elapsed());
+        }
     }
     std::fs::remove_file(&path)?;
-    Ok(latencies)
+    Ok(rounds)
 }
 
 /// Cores that this process may use.
