@@ -1,10 +1,10 @@
 //! Prints what a manifest takes in memory and as a snapshot, how long that takes to write and to read, and what an indexer needs that serves one
 //! namespace in a hundred: `cargo run --release -p siltstone-metadata --example manifest_size [ENTRIES]`.
 //!
-//! The state is built, not estimated: 100,000 namespaces whose sizes follow Zipf's law, of which the 1,000 largest get entries now; chunks half full
-//! where there is enough to fill them, packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice a second,
-//! chunks sealed after an hour at the latest, and a day of retired batches. Memory is the growth of a process's resident set; what readers take is
-//! measured in processes of their own. Snapshots lie in files, which the system has in memory: reading them from a store takes its time more.
+//! The state is built, not estimated: 100,000 namespaces whose sizes follow Zipf's law, of which the 1,000 largest get entries now; chunks half
+//! full where there is enough to fill them, packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice
+//! a second, chunks sealed after an hour at the latest, and a day of retired batches. Memory is the growth of a process's resident set; what
+//! readers take is measured in processes of their own. Snapshots lie in files, which the system has in memory: a store takes its time more.
 
 mod generate;
 mod read;

@@ -41,6 +41,14 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) spread: bool,
 
+    /// Milliseconds by which each sync is slowed down, for a comparison of Siltstone with itself without shared syncs.
+    #[arg(long, value_delimiter = ',', default_value = "2,10")]
+    pub(crate) sync_delays: Vec<u64>,
+
+    /// Leave the comparison with etcd out, or the one with slow syncs.
+    #[arg(long, value_parser = ["etcd", "delays"])]
+    pub(crate) skip: Option<String>,
+
     /// Measure one system alone.
     #[arg(long, value_parser = ["etcd", "siltstone"])]
     pub(crate) only: Option<String>,
@@ -49,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) etcd: Option<PathBuf>,
 
-    /// The siltstone program; without, the one beside this program.
+    /// The program `siltstone-metadata` or `siltstone`; without, the former one beside this program.
     #[arg(long)]
     pub(crate) siltstone: Option<PathBuf>,
 

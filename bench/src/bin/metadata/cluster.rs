@@ -50,7 +50,7 @@ impl Cluster {
             let mut command = Command::new(program);
             match system {
                 System::Etcd => etcd(&mut command, number, dir, for_clients, for_members),
-                System::Siltstone => siltstone(&mut command, number, dir, for_clients, for_members),
+                System::Siltstone => siltstone(&mut command, program, number, dir, for_clients),
             }
             command.args(more).stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
             let process = command.spawn().with_context(|| format!("start {}", program.display()))?;
@@ -127,9 +127,11 @@ fn etcd(command: &mut Command, number: usize, dir: &Path, for_clients: &[u16], f
     command.args(["--initial-cluster", &group.join(","), "--initial-cluster-state", "new", "--log-level", "warn"]);
 }
 
-/// Defaults throughout (heartbeat 100 ms, election 800 to 1,200 ms, fsync on).
-fn siltstone(command: &mut Command, number: usize, dir: &Path, for_clients: &[u16], for_members: &[u16]) {
-    let group: Vec<_> = (1..=MEMBERS).map(|number| format!("{number}=127.0.0.1:{}", for_members[number - 1])).collect();
-    command.args(["metadata", "serve", "--id", &number.to_string(), "--dir"]).arg(dir.join(format!("member-{number}")));
-    command.args(["--listen", &format!("127.0.0.1:{}", for_clients[number - 1]), "--group", &group.join(",")]);
+/// Defaults throughout (heartbeat 100 ms, election 800 to 1,200 ms, fsync on). Clients and members use one port.
+fn siltstone(command: &mut Command, program: &Path, number: usize, dir: &Path, ports: &[u16]) {
+    let group: Vec<_> = (1..=MEMBERS).map(|number| format!("{number}=127.0.0.1:{}", ports[number - 1])).collect();
+    // The whole program has other roles too; `siltstone-metadata` has this one alone.
+    command.args((program.file_name() == Some("siltstone".as_ref())).then_some("metadata"));
+    command.args(["serve", "--id", &number.to_string(), "--data"]).arg(dir.join(format!("member-{number}")));
+    command.args(["--listen", &format!("127.0.0.1:{}", ports[number - 1]), "--members", &group.join(",")]);
 }

@@ -49,8 +49,8 @@ fn of_stat(stat: &str) -> Option<f64> {
     Some((user + system) * TICK_S)
 }
 
-/// How long a write of one entry's size and its fdatasync take in this folder, one after the other: at the end of a file that grows, and within one that
-/// had its size before, as both logs write.
+/// How long a write of one entry's size and its fdatasync take in this folder, one after the other: at the end of a file that grows, and within
+/// one that had its size before, as both logs write.
 pub(crate) fn sync_latency(dir: &Path) -> anyhow::Result<[Histogram; 2]> {
     let path = dir.join("sync-probe");
     let file = OpenOptions::new().create_new(true).write(true).open(&path).with_context(|| format!("create {}", path.display()))?;

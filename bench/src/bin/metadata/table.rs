@@ -67,6 +67,23 @@ pub(crate) fn open(rows: &[(usize, f64, Figures)]) {
     }
 }
 
+/// The comparison with slow syncs: of each delay the figures with shared syncs, then without.
+pub(crate) fn slow_syncs(writers: usize, rows: &[(u64, Figures)]) {
+    println!("\nSiltstone with slow syncs, {writers} writers, closed loop\n");
+    println!("| sync slower by | log | commits/s | p50 ms | p99 ms | p99.9 ms | other programs' share of CPU |\n|---|---|---|---|---|---|---|");
+    for (delay_ms, figures) in rows {
+        for ((_, seen), log) in figures.iter().zip(["shared syncs", "a sync each"]) {
+            let [p50, p99, p999] = percentiles(seen);
+            let (commits, others) = (seen.commits_a_second(), seen.others_share() * 100.0);
+            println!("| {delay_ms} ms | {log} | {commits:.0} | {p50:.2} | {p99:.2} | {p999:.2} | {others:.0} % |");
+        }
+        if let [(_, shared), (_, each)] = figures.as_slice() {
+            let [p50, p99, p999] = ratios(each, shared).map(|ratio| (1.0 - ratio) * 100.0);
+            println!("| {delay_ms} ms | **below a sync each by** | | **{p50:.0} %** | **{p99:.0} %** | **{p999:.0} %** | |");
+        }
+    }
+}
+
 /// One line while it goes on.
 pub(crate) fn progress(what: &str, system: System, seen: &Measured) {
     let [p50, p99, p999] = percentiles(seen);

@@ -106,8 +106,8 @@ fn shard(key: Key, stored: &StoredShard) -> Result<Shard, SnapshotError> {
     Ok(Shard { reference, bytes })
 }
 
-/// Whether the objects' shards that an earlier root names go by [`OBJECT_SHARD_BITS`]: with fewer bits their last number is greater, unless all objects
-/// lie in the first, and then it is the same shard.
+/// Whether the objects' shards that an earlier root names go by [`OBJECT_SHARD_BITS`]: with fewer bits their last number is greater, unless all
+/// objects lie in the first, and then it is the same shard.
 fn goes_by_object_bits(members: &BTreeMap<Key, Members<'_>>, named: &BTreeMap<Key, ShardRef>) -> bool {
     let last = |keys: &mut dyn Iterator<Item = &Key>| keys.filter(|key| key.0 == ShardContent::Objects).last().copied();
     last(&mut members.keys()) == last(&mut named.keys())

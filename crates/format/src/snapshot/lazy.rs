@@ -1,4 +1,5 @@
-//! A snapshot of which only what is asked for is read: some namespaces, and the batches, objects and vectors that they name, with models and settings.
+//! A snapshot of which only what is asked for is read: some namespaces, and the batches, objects and vectors that they name, with models and
+//! settings.
 //!
 //! What is not here: keeping such a part up to date, and checks across namespaces, which only [`super::assemble()`] can do. Each part that is read is
 //! checked against its hash or checksum, and the parts against each other.

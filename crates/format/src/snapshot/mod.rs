@@ -31,8 +31,8 @@ pub const NAMESPACE_SHARDS: u32 = 64;
 /// Batches whose ids share all but this many low bits are in one shard.
 pub const ID_SHARD_BITS: u32 = 14;
 
-/// Objects whose ids share all but this many low bits are in one shard: about a day of a busy group, which gives thousands of ids to batches between one
-/// object and the next. In version 1 it was [`ID_SHARD_BITS`], which made a shard of nearly every object.
+/// Objects whose ids share all but this many low bits are in one shard: about a day of a busy group, which gives thousands of ids to batches between
+/// one object and the next. In version 1 it was [`ID_SHARD_BITS`], which made a shard of nearly every object.
 pub const OBJECT_SHARD_BITS: u32 = 22;
 
 /// Version 1 had no directories, and objects in shards of [`ID_SHARD_BITS`].
