@@ -78,7 +78,8 @@ impl GrpcTransport {
         if let Some(tls) = &self.tls {
             endpoint = endpoint.tls_config(tls.clone())?;
         }
-        let client = PeersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_BYTES_MAX).max_encoding_message_size(MESSAGE_BYTES_MAX);
+        let client =
+            PeersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_BYTES_MAX).max_encoding_message_size(MESSAGE_BYTES_MAX);
         channels.insert((peer.id, lane), Lanes { address: peer.address.clone(), client: client.clone() });
         Ok(client)
     }
