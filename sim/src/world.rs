@@ -88,7 +88,13 @@ impl World {
         let member = |id: u64, standing: Standing| {
             let pace = DiskPace::new(Rng::new(seed, Stream::Disk, id), plan.disk_ms.clone());
             let state = MemberState { standing, disk: LossyDisk::new(), life: None, lives: 0 };
-            Arc::new(Member { id, clock: Arc::new(SimClock::new(start)), pace, state: Mutex::new(state), may_run: watch::Sender::new(standing == Standing::Inside) })
+            Arc::new(Member {
+                id,
+                clock: Arc::new(SimClock::new(start)),
+                pace,
+                state: Mutex::new(state),
+                may_run: watch::Sender::new(standing == Standing::Inside),
+            })
         };
         let first = plan.ids().into_iter().map(|id| (id, member(id, Standing::Inside)));
         let spare = plan.spare_ids().into_iter().map(|id| (id, member(id, Standing::Outside)));

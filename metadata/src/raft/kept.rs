@@ -44,7 +44,8 @@ impl Kept {
     pub(crate) async fn reach(&self, index: u64) -> Result<(), NotKept> {
         let mut state = self.state.subscribe();
         // The sender lives as long as `self`.
-        let reached = state.wait_for(|state| state.last_index >= Some(index) || state.has_failed).await.is_ok_and(|state| state.last_index >= Some(index));
+        let reached =
+            state.wait_for(|state| state.last_index >= Some(index) || state.has_failed).await.is_ok_and(|state| state.last_index >= Some(index));
         if reached { Ok(()) } else { Err(NotKept { index }) }
     }
 }

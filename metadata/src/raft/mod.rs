@@ -41,9 +41,10 @@ pub use in_process::{InProcessNetwork, MemberTransport};
 pub use insight::{GroupStatus, MemberStatus, Role};
 pub use membership::MembershipError;
 pub use node::MetadataNode;
-#[cfg(siltstone_sabotage)]
-pub use sabotage::{Sabotage, sabotage};
 pub use peers::PeerError;
+pub use sabotage::Sabotage;
+#[cfg(siltstone_sabotage)]
+pub use sabotage::sabotage;
 pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};

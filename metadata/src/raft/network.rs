@@ -76,7 +76,11 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
             AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
         };
         if let Some(acknowledged) = acknowledged {
-            self.log_store.durable().wait(acknowledged.index).await.map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
+            self.log_store
+                .durable()
+                .wait(acknowledged.index)
+                .await
+                .map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
         }
         Ok(answer)
     }

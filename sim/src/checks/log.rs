@@ -4,8 +4,8 @@
 //! predecessor is known, so one applied position tells of all before it.
 
 use super::Failure;
-use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Of so many memberships one holds: the newest may not be committed, and those before it may be the two halves of one change.
