@@ -126,7 +126,7 @@ impl Elector {
         let mut answers = JoinSet::new();
         for id in membership.voter_ids().filter(|id| *id != own_id) {
             let Some(node) = membership.get_node(&id) else { continue };
-            let (peer, transport) = (Peer { id, address: node.addr.clone() }, inner.transport.clone());
+            let (peer, transport) = (Peer::from_text(id, &node.addr), inner.transport.clone());
             answers.spawn(async move {
                 let answer = transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id })).await;
                 matches!(answer, Ok(PeerResponse::PreVote { is_granted: true })).then_some(id)

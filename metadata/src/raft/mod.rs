@@ -10,6 +10,7 @@
 //! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a transport between processes, leases,
 //! snapshots on the object store.
 
+mod admission;
 mod blocking;
 mod config;
 mod contact;
@@ -32,6 +33,7 @@ mod transport;
 mod types;
 mod wire;
 
+pub use admission::Phase;
 pub use blocking::{Blocking, SteppedLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
 pub use error::{FatalError, StartError};
@@ -40,7 +42,7 @@ pub use insight::{GroupStatus, MemberStatus, Role};
 pub use membership::MembershipError;
 pub use node::MetadataNode;
 pub use peers::PeerError;
-pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
+pub use transport::{Hello, NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 
