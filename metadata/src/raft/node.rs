@@ -8,6 +8,7 @@ use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
 use crate::raft::log_store::LogStore;
+use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
 use crate::raft::snapshots::SnapshotStore;
@@ -58,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) log_store: LogStore,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) contacts: Arc<Contacts>,
+    pub(crate) metrics: NodeMetrics,
     pub(crate) manifests: watch::Receiver<Manifest>,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
@@ -115,6 +117,7 @@ impl MetadataNode {
             log_store,
             transport,
             contacts,
+            metrics: NodeMetrics::default(),
             manifests,
             incarnation,
             fatal,
@@ -220,6 +223,12 @@ impl MetadataNode {
         self.inner.is_leader()
     }
 
+    /// The member's own counters.
+    #[must_use]
+    pub fn metrics(&self) -> &NodeMetrics {
+        &self.inner.metrics
+    }
+
     /// The counters of the member's log.
     #[must_use]
     pub fn wal_metrics(&self) -> Arc<WalMetrics> {
@@ -289,6 +298,19 @@ impl Inner {
     }
 
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        let begun = Instant::now();
+        self.metrics.begin_proposal();
+        let ended = self.propose_uncounted(body).await;
+        let outcome = match &ended {
+            Ok(_) => Outcome::Applied,
+            Err(ClientError::UnknownOutcome { .. }) => Outcome::Unknown,
+            Err(_) => Outcome::Unavailable,
+        };
+        self.metrics.end_proposal(&outcome, begun.elapsed());
+        ended
+    }
+
+    async fn propose_uncounted(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         let unknown = |reason: String| ClientError::UnknownOutcome { reason };
         if let Some(reason) = self.end() {
