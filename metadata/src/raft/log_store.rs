@@ -154,7 +154,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
         let note = encode_log_id(log_id).map_err(write_error)?;
-        self.durable(|wal, done| wal.purge_to(log_id.index, note, done)).await.map_err(write_error)
+        self.durable(|wal, done| wal.purge_to(log_id.index, note, Some(done))).await.map_err(write_error)
     }
 }
 

@@ -22,7 +22,7 @@ fn main() -> Result<(), WalError> {
     }
     let next = wal.span().next;
     if next > 0 {
-        Wal::blocking(|done| wal.purge_to(next - 1, Bytes::new(), done))?;
+        Wal::blocking(|done| wal.purge_to(next - 1, Bytes::new(), Some(done)))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The write-ahead log of one member of a Raft group: entries by index, and a few named values (vote, committed index, snapshot pointer,
 //! identity), all in one strictly ordered sequence of checksummed records.
 //!
-//! One thread does all I/O. It writes and syncs at once when nothing is in flight and gathers what comes while a sync is; so the longest an
+//! One thread does all I/O, or a simulation that steps the log in its place ([`Stepper`]). It writes and syncs at once when nothing is in flight and gathers what comes while a sync is; so the longest an
 //! operation waits before its own write begins is the sync before it, and an idle log adds nothing.
 //!
 //! Invariant WA-1: an operation is reported done only after its record, and every record before it, is durable. The bytes are described in
@@ -15,9 +15,12 @@ mod error;
 mod format;
 mod log;
 mod metrics;
+mod parts;
 mod queue;
 mod recover;
 mod segment;
+mod shared;
+mod stepper;
 mod wal;
 mod writer;
 
@@ -25,6 +28,8 @@ pub use config::WalConfig;
 pub use error::WalError;
 pub use log::{LogSpan, Slot};
 pub use metrics::{LATENCY_BUCKETS_MS, MetricsSnapshot, WalMetrics};
+pub use parts::{MonotonicClock, OnFatal, WalParts};
 pub use queue::Done;
 pub use recover::Recovery;
+pub use stepper::Stepper;
 pub use wal::Wal;

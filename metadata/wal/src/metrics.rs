@@ -1,17 +1,18 @@
 //! Counters of the log. Reading them never takes a lock that the log's thread holds.
 
+use crate::MonotonicClock;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Upper bounds of the sync latency buckets, in milliseconds. 100 ms, 400 ms and 10 s are the rungs of the stall ladder: a metric, giving up
 /// leadership, ending the process.
 pub const LATENCY_BUCKETS_MS: [u64; 11] = [1, 2, 5, 10, 20, 50, 100, 400, 1_000, 4_000, 10_000];
 
 /// Live counters.
-#[derive(Debug)]
 pub struct WalMetrics {
-    origin: Instant,
-    /// Milliseconds from `origin`, plus one, at which the present file operation began; 0 when none is in flight.
+    clock: MonotonicClock,
+    /// Microseconds on `clock`, plus one, at which the present file operation began; 0 when none is in flight.
     busy_since: AtomicU64,
     sync_buckets: [AtomicU64; LATENCY_BUCKETS_MS.len() + 1],
     sync_micros: AtomicU64,
@@ -60,9 +61,9 @@ impl MetricsSnapshot {
 }
 
 impl WalMetrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(clock: MonotonicClock) -> Self {
         Self {
-            origin: Instant::now(),
+            clock,
             busy_since: AtomicU64::new(0),
             sync_buckets: Default::default(),
             sync_micros: AtomicU64::new(0),
@@ -80,7 +81,7 @@ impl WalMetrics {
     #[must_use]
     pub fn stall(&self) -> Option<Duration> {
         let since = self.busy_since.load(Ordering::Acquire).checked_sub(1)?;
-        Some(self.origin.elapsed().saturating_sub(Duration::from_millis(since)))
+        Some((self.clock)().saturating_sub(Duration::from_micros(since)))
     }
 
     /// The counters now.
@@ -101,22 +102,39 @@ impl WalMetrics {
 
     /// Runs a file operation, marked as in flight.
     pub(crate) fn watch<T>(&self, operation: impl FnOnce() -> T) -> T {
-        let since = u64::try_from(self.origin.elapsed().as_millis()).unwrap_or(u64::MAX - 1);
-        self.busy_since.store(since + 1, Ordering::Release);
+        self.mark_busy();
         let outcome = operation();
-        self.busy_since.store(0, Ordering::Release);
+        self.mark_idle();
         outcome
     }
 
     /// Runs a sync, marked as in flight, and counts its latency.
     pub(crate) fn watch_sync<T>(&self, sync: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let outcome = self.watch(sync);
-        let took = start.elapsed();
+        let begun = self.mark_busy();
+        let outcome = sync();
+        self.mark_idle();
+        self.count_sync(begun);
+        outcome
+    }
+
+    /// A file operation begins now. Gives the time.
+    pub(crate) fn mark_busy(&self) -> Duration {
+        let now = (self.clock)();
+        self.busy_since.store(micros(now).saturating_add(1), Ordering::Release);
+        now
+    }
+
+    /// No file operation is in flight.
+    pub(crate) fn mark_idle(&self) {
+        self.busy_since.store(0, Ordering::Release);
+    }
+
+    /// A sync that began at a time has just ended.
+    pub(crate) fn count_sync(&self, begun: Duration) {
+        let took = (self.clock)().saturating_sub(begun);
         let bucket = LATENCY_BUCKETS_MS.partition_point(|bound| Duration::from_millis(*bound) < took);
         self.sync_buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        self.sync_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-        outcome
+        self.sync_micros.fetch_add(micros(took), Ordering::Relaxed);
     }
 
     pub(crate) fn count_batch(&self, operations: usize, bytes: usize) {
@@ -133,4 +151,14 @@ impl WalMetrics {
     pub(crate) fn count_removed(&self) {
         self.segments_removed.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+impl fmt::Debug for WalMetrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("WalMetrics").field("stall", &self.stall()).field("counters", &self.snapshot()).finish()
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

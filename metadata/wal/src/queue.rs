@@ -5,9 +5,13 @@ use crate::{WalConfig, WalError};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// Told once, on the log's thread and in the order of the operations, whether an operation is durable. It must return quickly: the log
+/// Told once, by the log's driver and in the order of the operations, whether an operation is durable. It must return quickly: the log
 /// writes nothing meanwhile.
 pub type Done = Box<dyn FnOnce(Result<(), WalError>) + Send>;
+
+/// Operations that nobody waits for are written at the latest when so many have gathered: without this they could fill the queue, and nothing would
+/// ever empty it.
+const UNAWAITED_MAX: usize = 256;
 
 pub(crate) enum Change {
     Append { first_index: u64, payloads: Vec<Bytes> },
@@ -60,8 +64,13 @@ impl Queue {
         self.operations.push_back(operation);
     }
 
-    pub(crate) const fn has_awaited(&self) -> bool {
-        self.awaited > 0
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Whether something is to be written now: somebody waits for it, or so much has gathered that nobody waits for.
+    pub(crate) fn is_due(&self) -> bool {
+        self.awaited > 0 || self.operations.len() >= UNAWAITED_MAX
     }
 
     /// The next operations, in order, of about `bytes_max`, at least one if there is any.

@@ -33,6 +33,8 @@ pub(crate) struct Recovered {
     pub(crate) active: ActiveSegment,
     pub(crate) closed: VecDeque<ClosedSegment>,
     pub(crate) next_sequence: u64,
+    pub(crate) next_index: u64,
+    pub(crate) slots: Slots,
     pub(crate) recovery: Recovery,
 }
 
@@ -76,7 +78,8 @@ pub(crate) fn recover(disk: &dyn Disk, dir: &Path, metrics: &WalMetrics) -> Resu
         prologue_end: as_len(scan.prologue_end)?,
         entry_index_max: scan.entry_index_max,
     };
-    Ok(Recovered { log, active, closed, next_sequence, recovery })
+    let slots = log.slots.clone();
+    Ok(Recovered { log, active, closed, next_sequence, next_index: span.next, slots, recovery })
 }
 
 fn as_len(bytes: usize) -> Result<u32, WalError> {
@@ -87,7 +90,8 @@ fn create_first(disk: &dyn Disk, dir: &Path, metrics: &WalMetrics) -> Result<Rec
     let position = Position { id: 1, first_sequence: 1, next_index: 0 };
     let (active, next_sequence) = create_segment(disk, dir, &position, &Slots::default(), metrics)?;
     let recovery = Recovery { is_new: true, ..Recovery::default() };
-    Ok(Recovered { log: Log::starting_at(0), active, closed: VecDeque::new(), next_sequence, recovery })
+    let (log, slots) = (Log::starting_at(0), Slots::default());
+    Ok(Recovered { log, active, closed: VecDeque::new(), next_sequence, next_index: 0, slots, recovery })
 }
 
 /// The ids of all segments, in order and without a gap. Files that never got their name are removed.

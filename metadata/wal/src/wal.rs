@@ -1,14 +1,16 @@
 //! The handle of an open log.
 
 use crate::format::NUMBER_MAX;
-use crate::log::{Log, LogSpan, Slot};
+use crate::log::{LogSpan, Slot};
 use crate::metrics::WalMetrics;
-use crate::queue::{Change, Done, Operation, Queue};
+use crate::queue::{Change, Done, Operation};
 use crate::recover::{Recovery, recover};
+use crate::shared::{OnWork, Shared, State};
+use crate::stepper::Stepper;
 use crate::writer::Writer;
-use crate::{WalConfig, WalError};
+use crate::{WalConfig, WalError, WalParts};
 use bytes::Bytes;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 use siltstone_disk::Disk;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -24,24 +26,13 @@ pub struct Wal {
     shared: Arc<Shared>,
     config: WalConfig,
     metrics: Arc<WalMetrics>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    driver: Driver,
 }
 
-type OnFatal = Box<dyn FnOnce(&WalError) + Send>;
-
-/// What callers and the log's thread share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    /// Told when there is something to write, or when the log closes.
-    wake: Condvar,
-}
-
-struct State {
-    log: Log,
-    queue: Queue,
-    failure: Option<WalError>,
-    is_closing: bool,
-    on_fatal: Option<OnFatal>,
+/// Who writes.
+enum Driver {
+    Thread(Mutex<Option<JoinHandle<()>>>),
+    Stepped(Stepper),
 }
 
 impl Wal {
@@ -55,18 +46,52 @@ impl Wal {
     where
         F: FnOnce(&WalError) + Send + 'static,
     {
-        let metrics = Arc::new(WalMetrics::new());
-        let recovered = recover(disk.as_ref(), dir, &metrics)?;
-        let recovery = recovered.recovery.clone();
-        let state = State { log: Log::default(), queue: Queue::default(), failure: None, is_closing: false, on_fatal: Some(Box::new(on_fatal)) };
-        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new() });
-        let (writer, log) = Writer::new(disk, dir.to_owned(), config, shared.clone(), metrics.clone(), recovered);
-        shared.state.lock().log = log;
+        Self::open_with(WalParts::new(disk, dir, config, on_fatal))
+    }
+
+    /// As [`Wal::open`], from parts.
+    ///
+    /// # Errors
+    /// As [`Wal::open`].
+    pub fn open_with(parts: WalParts) -> Result<(Self, Recovery), WalError> {
+        let dir = parts.dir.clone();
+        let (writer, mut wal, recovery) = Self::recovered(parts, None)?;
         let thread = thread::Builder::new()
             .name("raft-wal".to_owned())
             .spawn(|| writer.run())
-            .map_err(|error| WalError::io("start the thread of the log in", dir, error))?;
-        Ok((Self { shared, config, metrics, thread: Mutex::new(Some(thread)) }, recovery))
+            .map_err(|error| WalError::io("start the thread of the log in", &dir, error))?;
+        wal.driver = Driver::Thread(Mutex::new(Some(thread)));
+        Ok((wal, recovery))
+    }
+
+    /// As [`Wal::open_with`], but without a thread: nothing is written until the [`Stepper`] is told to. For simulations, where time passes only
+    /// when they say so.
+    ///
+    /// `on_work` is called, on the caller's thread, whenever there is something to write. It must not wait, and may be called more often than
+    /// needed.
+    ///
+    /// # Errors
+    /// As [`Wal::open`].
+    pub fn open_stepped<F>(parts: WalParts, on_work: F) -> Result<(Self, Stepper, Recovery), WalError>
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let (writer, mut wal, recovery) = Self::recovered(parts, Some(Box::new(on_work)))?;
+        let stepper = Stepper::new(writer);
+        wal.driver = Driver::Stepped(stepper.clone());
+        Ok((wal, stepper, recovery))
+    }
+
+    /// A log that nobody drives yet.
+    fn recovered(parts: WalParts, on_work: Option<OnWork>) -> Result<(Writer, Self, Recovery), WalError> {
+        let WalParts { disk, dir, config, on_fatal, clock } = parts;
+        let metrics = Arc::new(WalMetrics::new(clock));
+        let mut recovered = recover(disk.as_ref(), &dir, &metrics)?;
+        let recovery = recovered.recovery.clone();
+        let log = std::mem::take(&mut recovered.log);
+        let shared = Arc::new(Shared::new(State::new(log, on_fatal), on_work));
+        let writer = Writer::new(disk, dir, config, shared.clone(), metrics.clone(), recovered);
+        Ok((writer, Self { shared, config, metrics, driver: Driver::Thread(Mutex::new(None)) }, recovery))
     }
 
     /// Appends entries. They are readable when this returns. A log that holds nothing and gave nothing up may begin with any index.
@@ -126,9 +151,12 @@ impl Wal {
     /// Gives up the entries up to and with `index`, with a note about the last of them. An index past the end moves the end: the next entry
     /// is then `index + 1`. An index that is purged already changes nothing.
     ///
+    /// With `done` it is written at once; without, it goes with the next operation that somebody waits for. Files are removed only after the
+    /// purge is durable: a crash in between leaves files that the next purge removes.
+    ///
     /// # Errors
     /// When the log failed or was closed, or the note is too long; `done` is dropped then.
-    pub fn purge_to(&self, index: u64, note: Bytes, done: Done) -> Result<(), WalError> {
+    pub fn purge_to(&self, index: u64, note: Bytes, done: Option<Done>) -> Result<(), WalError> {
         self.check_len(&note)?;
         let mut state = self.usable()?;
         if index > NUMBER_MAX {
@@ -136,7 +164,7 @@ impl Wal {
             return Err(WalError::OutOfSpan { index, first, next });
         }
         state.log.purge(index, note.clone());
-        self.submit(state, Change::Purge { index, note }, Some(done));
+        self.submit(state, Change::Purge { index, note }, done);
         Ok(())
     }
 
@@ -201,33 +229,34 @@ impl Wal {
         receiver.recv().unwrap_or(Err(WalError::Closed))
     }
 
-    /// Writes what waits and ends the log's thread. Later changes fail.
+    /// Writes what waits and ends the log's thread, if it has one. Later changes fail. Called from a callback of the log, it returns at once, and
+    /// what waits is written after the callback.
     pub fn close(&self) {
-        self.shared.state.lock().is_closing = true;
-        self.shared.wake.notify_all();
-        let thread = self.thread.lock().take();
-        if let Some(thread) = thread
-            && thread.thread().id() != thread::current().id()
-        {
-            // A panic of the thread was reported as a failure already.
-            let _ = thread.join();
+        self.shared.close();
+        match &self.driver {
+            Driver::Thread(thread) => {
+                let thread = thread.lock().take();
+                if let Some(thread) = thread
+                    && thread.thread().id() != thread::current().id()
+                {
+                    // A panic of the thread was reported as a failure already.
+                    let _ = thread.join();
+                }
+            }
+            Driver::Stepped(stepper) => stepper.drain(),
         }
     }
 
     fn usable(&self) -> Result<MutexGuard<'_, State>, WalError> {
-        let state = self.shared.state.lock();
-        if let Some(failure) = &state.failure {
-            return Err(poisoned(failure));
-        }
-        if state.is_closing { Err(WalError::Closed) } else { Ok(state) }
+        self.shared.usable()
     }
 
     fn submit(&self, mut state: MutexGuard<'_, State>, change: Change, done: Option<Done>) {
-        let wakes = done.is_some();
         state.queue.push(Operation { change, done });
+        let wakes = state.has_work();
         drop(state);
         if wakes {
-            self.shared.wake.notify_one();
+            self.shared.wake();
         }
     }
 
@@ -243,43 +272,4 @@ impl Drop for Wal {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-impl Shared {
-    /// Waits for something to write; `None` when the log is closed and all is written.
-    pub(crate) fn next_batch(&self, bytes_max: usize) -> Option<Vec<Operation>> {
-        let mut state = self.state.lock();
-        while !state.queue.has_awaited() && !state.is_closing {
-            self.wake.wait(&mut state);
-        }
-        let batch = state.queue.take(bytes_max);
-        (!batch.is_empty()).then_some(batch)
-    }
-
-    /// A batch is durable.
-    pub(crate) fn settle(&self, batch: &[Operation]) {
-        let entries = batch.iter().map(|operation| operation.change.records()).sum();
-        let bytes = batch.iter().map(|operation| operation.change.payload_bytes()).sum();
-        self.state.lock().queue.settle(entries, bytes);
-    }
-
-    /// Poisons the log: the process hears of it first, then everybody who waits.
-    pub(crate) fn fail(&self, error: WalError, batch: Vec<Operation>) {
-        let (waiting, on_fatal) = {
-            let mut state = self.state.lock();
-            state.failure.get_or_insert_with(|| error.clone());
-            (state.queue.take(usize::MAX), state.on_fatal.take())
-        };
-        tracing::error!(%error, "the log failed: nothing more is promised");
-        if let Some(on_fatal) = on_fatal {
-            on_fatal(&error);
-        }
-        for done in batch.into_iter().chain(waiting).filter_map(|operation| operation.done) {
-            done(Err(poisoned(&error)));
-        }
-    }
-}
-
-fn poisoned(failure: &WalError) -> WalError {
-    WalError::Poisoned { source: Arc::new(failure.clone()) }
 }

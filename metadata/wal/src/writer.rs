@@ -1,4 +1,4 @@
-//! The log's thread: takes what waits, writes it in one piece, syncs once, reports.
+//! Takes what waits, writes it in one piece, syncs once, reports. Driven by the log's own thread, or step by step by a simulation.
 
 use crate::WalConfig;
 use crate::WalError;
@@ -8,11 +8,12 @@ use crate::metrics::WalMetrics;
 use crate::queue::{Change, Operation};
 use crate::recover::Recovered;
 use crate::segment::{ActiveSegment, ClosedSegment, Position, create_segment};
-use crate::wal::Shared;
+use crate::shared::Shared;
 use siltstone_disk::Disk;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) struct Writer {
     disk: Arc<dyn Disk>,
@@ -27,6 +28,14 @@ pub(crate) struct Writer {
     /// The log as it is in the files: behind the log in memory by what waits.
     next_index: u64,
     slots: Slots,
+    in_flight: Option<InFlight>,
+}
+
+/// A batch that is written and not synced.
+struct InFlight {
+    batch: Vec<Operation>,
+    bytes: usize,
+    sync_begun: Duration,
 }
 
 impl Writer {
@@ -37,36 +46,81 @@ impl Writer {
         shared: Arc<Shared>,
         metrics: Arc<WalMetrics>,
         recovered: Recovered,
-    ) -> (Self, crate::log::Log) {
-        let Recovered { log, active, closed, next_sequence, .. } = recovered;
-        let (next_index, slots) = (log.span().next, log.slots.clone());
-        (Self { disk, dir, config, shared, metrics, active, closed, next_sequence, next_index, slots }, log)
+    ) -> Self {
+        let Recovered { active, closed, next_sequence, next_index, slots, .. } = recovered;
+        Self { disk, dir, config, shared, metrics, active, closed, next_sequence, next_index, slots, in_flight: None }
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub(crate) const fn is_in_flight(&self) -> bool {
+        self.in_flight.is_some()
     }
 
     /// Runs until the log is closed or fails.
     pub(crate) fn run(mut self) {
+        while self.shared.wait_for_work() && self.begin() && self.finish() {}
+    }
+
+    /// Takes the next batch and writes it. False when there is none or the log failed.
+    pub(crate) fn begin(&mut self) -> bool {
         let _guard = PoisonOnPanic(self.shared.clone());
-        while let Some(batch) = self.shared.next_batch(self.config.batch_bytes_max) {
-            let outcome = self.write(&batch);
-            if let Err(error) = outcome {
+        debug_assert!(self.in_flight.is_none(), "one batch at a time");
+        let batch = self.shared.next_batch(self.config.batch_bytes_max);
+        if batch.is_empty() {
+            return false;
+        }
+        match self.write(&batch) {
+            Ok(bytes) => {
+                let sync_begun = self.metrics.mark_busy();
+                self.in_flight = Some(InFlight { batch, bytes, sync_begun });
+                true
+            }
+            Err(error) => {
                 self.shared.fail(error, batch);
-                return;
-            }
-            let purges = batch.iter().any(|operation| matches!(operation.change, Change::Purge { .. }));
-            self.shared.settle(&batch);
-            for operation in batch {
-                if let Some(done) = operation.done {
-                    done(Ok(()));
-                }
-            }
-            if purges && let Err(error) = self.remove_purged() {
-                self.shared.fail(error, Vec::new());
-                return;
+                false
             }
         }
     }
 
-    fn write(&mut self, batch: &[Operation]) -> Result<(), WalError> {
+    /// Syncs the batch in flight, reports it, and removes what it purged. False when the log failed.
+    pub(crate) fn finish(&mut self) -> bool {
+        let _guard = PoisonOnPanic(self.shared.clone());
+        let Some(InFlight { batch, bytes, sync_begun }) = self.in_flight.take() else { return true };
+        let synced = self.active.file.sync_data();
+        self.metrics.mark_idle();
+        self.metrics.count_sync(sync_begun);
+        if let Err(error) = synced {
+            self.shared.fail(WalError::io("sync log file", &self.active.path, error), batch);
+            return false;
+        }
+        self.active.len += u32::try_from(bytes).expect("the queue bounds a batch far below 4 GiB");
+        self.metrics.count_batch(batch.len(), bytes);
+        let purges = batch.iter().any(|operation| matches!(operation.change, Change::Purge { .. }));
+        self.shared.settle(&batch);
+        for operation in batch {
+            if let Some(done) = operation.done {
+                done(Ok(()));
+            }
+        }
+        if purges && let Err(error) = self.remove_purged() {
+            self.shared.fail(error, Vec::new());
+            return false;
+        }
+        true
+    }
+
+    /// Forgets the batch in flight, as a killed process does. Its callbacks are dropped, not called.
+    pub(crate) fn forget(&mut self) {
+        if self.in_flight.take().is_some() {
+            self.metrics.mark_idle();
+        }
+    }
+
+    /// Writes a batch behind what is durable. Gives its bytes.
+    fn write(&mut self, batch: &[Operation]) -> Result<usize, WalError> {
         let len: usize = batch.iter().map(|operation| change_bytes(&operation.change)).sum();
         let has_own_records = self.active.len > self.active.prologue_end;
         if has_own_records && self.active.len as usize + len > self.config.segment_bytes_max as usize {
@@ -77,12 +131,9 @@ impl Writer {
             self.encode(&operation.change, &mut bytes);
         }
         debug_assert_eq!(bytes.len(), len);
-        let ActiveSegment { file, path, len, .. } = &mut self.active;
+        let ActiveSegment { file, path, len, .. } = &self.active;
         self.metrics.watch(|| file.write_all_at(&bytes, u64::from(*len))).map_err(|error| WalError::io("write log file", path, error))?;
-        self.metrics.watch_sync(|| file.sync_data()).map_err(|error| WalError::io("sync log file", path, error))?;
-        *len += u32::try_from(bytes.len()).expect("the queue bounds a batch far below 4 GiB");
-        self.metrics.count_batch(batch.len(), bytes.len());
-        Ok(())
+        Ok(bytes.len())
     }
 
     fn encode(&mut self, change: &Change, out: &mut Vec<u8>) {
@@ -151,7 +202,7 @@ fn change_bytes(change: &Change) -> usize {
     }
 }
 
-/// A panic of the thread (of a callback, say) must not leave callers waiting for ever.
+/// A panic (of a callback, say) must not leave callers waiting for ever.
 struct PoisonOnPanic(Arc<Shared>);
 
 impl Drop for PoisonOnPanic {

@@ -92,7 +92,7 @@ pub fn submit(wal: &Wal, step: &Step, done: siltstone_wal::Done) -> Result<(), W
         Step::Committed(value) => wal.set(Slot::Committed, vec![*value; 2].into(), Some(done)),
         Step::Snapshot(value) => wal.set(Slot::Snapshot, vec![*value; 30].into(), Some(done)),
         Step::Truncate(index) => wal.truncate_from(*index, done),
-        Step::Purge(index) => wal.purge_to(*index, format!("purged {index}").into(), done),
+        Step::Purge(index) => wal.purge_to(*index, format!("purged {index}").into(), Some(done)),
     }
 }
 
