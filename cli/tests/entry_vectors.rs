@@ -208,8 +208,12 @@ fn vectors_that_cannot_be_are_refused_at_import_with_what_is_wrong() {
     }
     // The field has three numbers now.
     let args = vectors::write_import(folder.path(), "{\"namespace\":\"shop\",\"body\":\"flat\"}\n", &[&[1.0, 0.0]]);
-    let message = error(&server, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(message.contains("vector_dimension") || message.contains("has 2 numbers"), "{message}");
+    let output = server.cli(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(
+        !output.status.success() && said.contains("vector_dimension") && said.contains("has 2 numbers, those of this namespace have 3"),
+        "{said}"
+    );
     assert_eq!(count(&server, &["*"]), 1);
 }
 

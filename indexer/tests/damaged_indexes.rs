@@ -246,7 +246,7 @@ async fn a_damaged_index_is_told_of_and_built_anew_by_itself() {
     let stored = bed.index_of("shop").await;
     let views = bed.indexer.views();
     let exact = search(views, "shop", Way::Exact).await;
-    bed.store.put(&stored.key, stored.flipped(stored.ranges()[1].start + 9)).await.unwrap();
+    bed.store.put(&stored.key, stored.flipped(stored.ranges()[1].start + 40)).await.unwrap();
     let (rows, degraded) = search(views, "shop", Way::Planned).await;
     assert!(rows == exact.0 && degraded.len() == 1, "{degraded:?}");
     let begun = Instant::now();
@@ -260,4 +260,23 @@ async fn a_damaged_index_is_told_of_and_built_anew_by_itself() {
     assert_eq!(search(views, "shop", Way::Planned).await, exact, "and nothing more is said of answers");
     let problems = bed.indexer.problems().latest();
     assert!(problems.iter().any(|problem| problem.contains(stored.key.as_str())), "the status tells of it: {problems:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_of_a_later_version_is_passed_over_and_left_alone() {
+    let bed = Bed::new(&[("shop", 60)]).await;
+    let stored = bed.index_of("shop").await;
+    let views = bed.indexer.views();
+    let exact = search(views, "shop", Way::Exact).await;
+    // The version stands behind the magic.
+    let mut later = stored.bytes.to_vec();
+    later[stored.ranges()[1].start + 8] = 2;
+    bed.store.put(&stored.key, later.into()).await.unwrap();
+    for _ in 0..2 {
+        let (rows, degraded) = search(views, "shop", Way::Planned).await;
+        assert!(rows == exact.0 && degraded.len() == 1, "{degraded:?}");
+        assert!(degraded[0].contains("of version 2: this program reads up to 1") && !degraded[0].contains("built anew"), "{degraded:?}");
+        bed.indexer.settle().await.unwrap();
+    }
+    assert_eq!(bed.index_of("shop").await.record.id, stored.record.id);
 }
