@@ -258,8 +258,10 @@ async fn a_damaged_index_is_told_of_and_built_anew_by_itself() {
     let content = |stored: &Stored| stored.ranges().map(|range| stored.bytes.slice(range));
     assert_eq!(content(&rebuilt), content(&stored), "the same entries give the same index");
     assert_eq!(search(views, "shop", Way::Planned).await, exact, "and nothing more is said of answers");
-    let problems = bed.indexer.problems().latest();
-    assert!(problems.iter().any(|problem| problem.contains(stored.key.as_str())), "the status tells of it: {problems:?}");
+    while !bed.indexer.problems().latest().iter().any(|problem| problem.contains(stored.key.as_str())) {
+        assert!(begun.elapsed() < BOUND, "the status does not tell of it");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -14,6 +14,8 @@ use tokio::sync::Notify;
 #[derive(Default)]
 pub(crate) struct DamagedIndexes {
     found: Mutex<BTreeMap<VectorIndexId, Damage>>,
+    /// What was found and not told of yet, mended since or not.
+    untold: Mutex<Vec<String>>,
     noticed: Notify,
 }
 
@@ -21,7 +23,6 @@ struct Damage {
     text: String,
     /// Not so where a newer version wrote it: two versions side by side would undo each other's work for ever.
     must_be_rebuilt: bool,
-    is_told: bool,
 }
 
 impl DamagedIndexes {
@@ -39,10 +40,11 @@ impl DamagedIndexes {
         let end = if must_be_rebuilt { "until it is built anew" } else { "until a version that reads it runs here" };
         let vectors = record.vectors;
         let text = format!("{error}; without it, the rows of its {vectors} vectors of {:?} are compared one by one, {end}", record.field);
-        let mut found = self.found.lock();
-        let damage = found.entry(record.id).or_insert(Damage { text, must_be_rebuilt, is_told: false });
-        self.noticed.notify_one();
-        Ok(damage.text.clone())
+        if self.found.lock().insert(record.id, Damage { text: text.clone(), must_be_rebuilt }).is_none() {
+            self.untold.lock().push(text.clone());
+            self.noticed.notify_one();
+        }
+        Ok(text)
     }
 
     /// What was said of an index.
@@ -67,13 +69,7 @@ impl DamagedIndexes {
 
     /// What was found since the last call.
     pub(crate) fn news(&self) -> Vec<String> {
-        let mut found = self.found.lock();
-        let news = found.values_mut().filter(|damage| !damage.is_told);
-        news.map(|damage| {
-            damage.is_told = true;
-            damage.text.clone()
-        })
-        .collect()
+        std::mem::take(&mut self.untold.lock())
     }
 
     /// Returns once something is found; at once where that was since the last call.
