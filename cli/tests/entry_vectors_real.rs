@@ -19,6 +19,8 @@ use tonic::transport::Channel;
 
 const DIMENSION: usize = 384;
 const K: usize = 10;
+/// Of so many queries one is asked by a scan.
+const EXACT_STEP: usize = 10;
 /// The parts of all rows that filters leave, and namespaces have.
 const PARTS: [(&str, f64); 4] = [("half", 0.5), ("tenth", 0.1), ("hundredth", 0.01), ("thousandth", 0.001)];
 /// A hit is a row whose cosine is that of the k-th true one, but for this.
@@ -176,7 +178,9 @@ type Answers = Vec<Vec<(usize, f32)>>;
 /// The answers and their recall, and searches a second, one after the other.
 async fn ask(search: &mut SearchClient<Channel>, corpus: &Corpus, filter: &Filter, way: SearchWay) -> (Answers, f64, f64) {
     let (mut answers, mut hits, mut wanted, mut seconds) = (Vec::new(), 0, 0, 0.0);
-    for (query, cosines) in corpus.queries.iter().zip(&corpus.cosines) {
+    // A scan of all columns is exact or wrong, and slow: few queries tell which.
+    let step = if way == SearchWay::Exact { EXACT_STEP } else { 1 };
+    for (query, cosines) in corpus.queries.iter().zip(&corpus.cosines).step_by(step) {
         let mut truth: Vec<f32> = cosines.iter().zip(&filter.keeps).filter(|(_, keep)| **keep).map(|(cosine, _)| *cosine).collect();
         truth.sort_unstable_by(|left, right| right.total_cmp(left));
         let k = K.min(truth.len());
@@ -196,7 +200,8 @@ async fn ask(search: &mut SearchClient<Channel>, corpus: &Corpus, filter: &Filte
         wanted += k;
         answers.push(answer);
     }
-    (answers, hits as f64 / wanted as f64, corpus.queries.len() as f64 / seconds)
+    let qps = answers.len() as f64 / seconds;
+    (answers, hits as f64 / wanted as f64, qps)
 }
 
 /// Asks with the planner's choice and with the graph forced, and prints a line for each.

@@ -1,12 +1,11 @@
-//! The metadata group: a pure state machine, and what drives it.
+//! The metadata group: what drives its pure state machine.
 //!
-//! What is deliberately not here: the log's bytes on disk (`siltstone-wal`), the stored form of commands, manifests and snapshots
-//! (`siltstone-format`), and the trait that other services see (`siltstone-metadata-client`).
+//! What is deliberately not here: what commands do (`siltstone-machine`), the log's bytes on disk (`siltstone-wal`), the stored form of commands,
+//! manifests and snapshots (`siltstone-format`), the trait that other services see (`siltstone-metadata-client`), and gRPC.
 
 pub mod local;
-pub mod machine;
 pub mod raft;
 
 pub use local::{Fault, LocalMetadata};
-pub use machine::Machine;
 pub use raft::{MetadataNode, NodeConfig, NodeParts};
+pub use siltstone_machine::Machine;

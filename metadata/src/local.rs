@@ -1,6 +1,5 @@
 //! The machine without Raft, in memory: for tests of whatever stands on a [`MetadataClient`]. Commands and replies can be lost or late.
 
-use crate::machine::Machine;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
@@ -8,6 +7,7 @@ use siltstone_format::{
     command::{Command, CommandBody, Reply},
     manifest::Manifest,
 };
+use siltstone_machine::Machine;
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::sync::Arc;
 use tokio::sync::watch;

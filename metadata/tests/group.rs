@@ -144,3 +144,61 @@ async fn what_was_acknowledged_survives_a_loss_of_power_at_all_members_at_once()
         node.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_was_cut_off_deposes_nobody_when_it_comes_back() {
+    let group = Group::start().await;
+    let leader = group.leader(None).await;
+    let cut = *group.nodes.keys().find(|id| **id != leader).unwrap();
+    let term = |id: u64| group.nodes[&id].raft().metrics().borrow().current_term;
+    let before = term(leader);
+    group.network.set_isolated(cut, true);
+    // Several election timeouts: without a pre-vote its term would have grown by now.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    group.network.set_isolated(cut, false);
+    group.create("after").await;
+    converge(&group, &["after"]).await;
+    assert_eq!((term(cut), term(leader)), (before, before), "no election was held");
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_leaves_hands_the_lead_over() {
+    let group = Group::start().await;
+    let first = group.leader(None).await;
+    group.create("before").await;
+    assert!(group.nodes[&first].leave().await, "another leads");
+    let second = group.leader(None).await;
+    assert_ne!(second, first);
+    let refused = create(&group.nodes[&first], "x").await.unwrap_err();
+    assert!(matches!(refused, ClientError::Unavailable { .. }), "{refused}");
+    group.nodes[&first].stay();
+    group.create("after").await;
+    converge(&group, &["before", "after"]).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_acknowledges_nothing_that_only_others_have_and_it_has_not() {
+    let group = Group::start().await;
+    let leader = group.leader(None).await;
+    group.disks[&leader].hold_syncs();
+    let node = group.nodes[&leader].clone();
+    let pending = tokio::spawn(async move { create(&node, "pending").await });
+    // The followers have it soon. The leader would need a quarter of a second more to notice that its disk hangs.
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    assert!(!pending.is_finished(), "WA-1");
+    let shown = group.nodes.values().filter(|node| names(node).contains(&"pending".to_owned())).count();
+    assert_eq!(shown, 0, "nobody shows what no quorum keeps durably, this member counted");
+    group.disks[&leader].release_syncs();
+    let _ = pending.await.unwrap();
+    group.create("after").await;
+    converge(&group, &["after"]).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}

@@ -40,6 +40,12 @@ const SOAKS: &[Soak] = &[
         arguments: &["--package", "siltstone-crash", "--test", "faults", "--", "--nocapture"],
         variable: ("SILTSTONE_FAULTS_LIVES", "5000"),
     },
+    Soak {
+        name: "wal",
+        about: "logs that lose power, meet an error or a flipped bit at every place",
+        arguments: &["--package", "siltstone-wal", "--tests"],
+        variable: ("SILTSTONE_WAL_ROUNDS", "200"),
+    },
 ];
 
 /// Runs one soak: its name, then perhaps how many rounds or cases.

@@ -16,7 +16,7 @@ pub use error::DevError;
 use siltstone_core::{Clock, Incarnation};
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_indexer::{Indexer, IndexerConfig, IndexerError};
-use siltstone_metadata::raft::NoPeers;
+use siltstone_metadata::raft::{Blocking, NoPeers};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_store::{ObjectStore, ObjectStoreConfig, StoreOptions};
@@ -80,8 +80,10 @@ impl DevNode {
             disk,
             dir: config.data.join("metadata"),
             clock: clock.clone(),
-            network: NoPeers,
+            transport: Arc::new(NoPeers),
             incarnation: Incarnation(random.max(1)),
+            seed: random,
+            blocking: Blocking::Threads,
             on_fatal: Arc::new(move |error: &_| on_fatal(format!("{error}"))),
         };
         let metadata = MetadataNode::start(config.metadata, node_parts).await?;

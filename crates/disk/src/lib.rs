@@ -1,15 +1,17 @@
 //! Files behind one small blocking trait, so that the WAL and the directory store run on the machine's disk and, in tests, on a disk that
-//! forgets at a crash what was not synced.
+//! forgets at a crash what was not synced, or on one that is slow.
 //!
 //! What is deliberately not here: async (callers choose their threads), checksums, retries other than the short wait for a free descriptor.
 
+mod delayed;
 mod lock;
 mod lossy;
 mod real;
 mod rng;
 
+pub use delayed::{DelaySwitch, DelayedDisk, SyncDelay};
 pub use lock::{DirLock, LockError, lock_dir};
-pub use lossy::{DiskCounts, LossyDisk};
+pub use lossy::{DiskCounts, Fault, FaultKind, LossyDisk};
 pub use real::RealDisk;
 
 use rustix::io::Errno;
@@ -36,6 +38,10 @@ pub trait Disk: Send + Sync + 'static {
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Opens a file that must exist, for reading and writing.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
+    /// Opens a file that must exist, for reading. A disk that makes no difference opens it as [`Disk::open`] does.
+    fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        self.open(path)
+    }
     /// Creates a file that must not exist, for reading and writing.
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
     /// Renames, replacing what stands at `to`.

@@ -41,6 +41,10 @@ impl Disk for RealDisk {
         patiently(|| OpenOptions::new().read(true).write(true).open(path)).map(RealFile::shared)
     }
 
+    fn open_read(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
+        patiently(|| File::open(path)).map(RealFile::shared)
+    }
+
     fn create_new(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         patiently(|| OpenOptions::new().read(true).write(true).create_new(true).open(path)).map(RealFile::shared)
     }

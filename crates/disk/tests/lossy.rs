@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use proptest::prelude::*;
-use siltstone_disk::{Disk, DiskFile, LossyDisk, create_dir_durable};
+use siltstone_disk::{Disk, DiskFile, Fault, FaultKind, LossyDisk, create_dir_durable};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -260,4 +260,57 @@ fn power_loss_ends_held_syncs() {
     }
     disk.power_off();
     assert!(syncing.join().unwrap().is_err());
+}
+
+#[test]
+fn the_named_operation_fails_once_with_or_without_effect() {
+    for (kind, expected) in [(FaultKind::Io, "Input/output error"), (FaultKind::NoSpace, "No space left on device")] {
+        for takes_effect in [false, true] {
+            let disk = new_disk();
+            let file = file_of(&disk);
+            disk.fail_operation(2, Fault { kind, takes_effect });
+            file.write_all_at(b"a", 0).unwrap();
+            let error = file.write_all_at(b"b", 1).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+            assert_eq!(disk.counts().faults, 1);
+            file.write_all_at(b"c", 2).unwrap();
+            let left = if takes_effect { b"abc".to_vec() } else { b"a\0c".to_vec() };
+            assert_eq!(contents(&disk)["f0"], left);
+        }
+    }
+}
+
+#[test]
+fn reads_lists_and_names_fail_as_told() {
+    let disk = new_disk();
+    let file = file_of(&disk);
+    let fault = Fault { kind: FaultKind::Io, takes_effect: false };
+    let fails = |operation: &dyn Fn() -> std::io::Result<()>| {
+        disk.fail_operation(1, fault);
+        assert!(operation().is_err());
+        operation().unwrap();
+    };
+    fails(&|| file.read_at(&mut [0; 1], 0).map(drop));
+    fails(&|| file.len().map(drop));
+    fails(&|| disk.list_dir(dir()).map(drop));
+    fails(&|| disk.open(&path(0)).map(drop));
+    fails(&|| disk.stat(&path(0)).map(drop));
+    fails(&|| disk.rename(&path(0), &path(1)));
+    fails(&|| disk.create_new(&path(0)).map(drop));
+    fails(&|| disk.remove_file(&path(0)));
+    fails(&|| disk.sync_dir(dir()));
+    assert_eq!(disk.counts().faults, 9);
+}
+
+#[test]
+fn what_a_fault_kept_from_being_synced_is_lost_even_after_a_later_sync() {
+    for takes_effect in [false, true] {
+        let disk = new_disk();
+        let file = file_of(&disk);
+        file.write_all_at(b"x", 0).unwrap();
+        disk.fail_operation(1, Fault { kind: FaultKind::Io, takes_effect });
+        assert!(file.sync_data().is_err());
+        file.sync_data().unwrap();
+        assert!((0..50).any(|seed| contents(&disk.crash_image(seed))["f0"] != b"x"));
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::{ClientError, MetadataClient};
 use async_trait::async_trait;
-use siltstone_core::{BatchId, ChunkId, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 use siltstone_format::{
     command::{CommandBody, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome},
     manifest::Manifest,
@@ -98,6 +98,15 @@ pub trait MetadataClientExt: MetadataClient {
     /// Commits indexes over vectors of entries; after an unknown outcome, repeat the very same command.
     async fn commit_indexes(&self, commit: CommitIndexes) -> Result<CommitToken, ClientError> {
         Ok(self.apply(CommandBody::CommitIndexes(commit)).await?.0)
+    }
+
+    /// Gives a setting a value, or removes it. Where a position is expected, the last change must be there (0: there is no such setting). Returns
+    /// the position of this change.
+    async fn put_setting(&self, key: &str, value: Option<Vec<u8>>, expected: Option<CommitIndex>) -> Result<CommitIndex, ClientError> {
+        match self.apply(CommandBody::PutSetting { key: key.to_owned(), value, expected }).await?.1 {
+            Reply::Setting { changed_at } => Ok(changed_at),
+            _ => Err(ClientError::UnexpectedReply { command: "put_setting" }),
+        }
     }
 
     /// Makes a model known.

@@ -1,6 +1,8 @@
 //! What a member is told at its start.
 
-use crate::raft::error::FatalError;
+use crate::raft::blocking::Blocking;
+use crate::raft::error::{FatalError, StartError};
+use crate::raft::transport::Transport;
 use siltstone_core::{Clock, Incarnation};
 use siltstone_disk::Disk;
 use siltstone_wal::WalConfig;
@@ -65,8 +67,45 @@ impl NodeConfig {
         }
     }
 
+    /// Whether the times stand in the relations that make a group stable.
+    ///
+    /// # Errors
+    /// [`StartError::Config`] names the first relation that does not hold.
+    pub fn check(&self) -> Result<(), StartError> {
+        let relations = [
+            (self.heartbeat_ms > 0, "the heartbeat must be at least 1 ms"),
+            (
+                self.election_ms_min > 2 * self.heartbeat_ms,
+                "the shortest election timeout must be more than two heartbeats, or one lost message starts an election",
+            ),
+            (
+                self.election_ms_max > self.election_ms_min,
+                "the longest election timeout must be above the shortest, or members stand against each other again and again",
+            ),
+            (self.stall_ms_yield > self.heartbeat_ms, "a stall that costs the lead must be longer than a heartbeat"),
+            (self.stall_ms_yield <= self.election_ms_min, "a leader whose disk stalls must fall silent before the others stop waiting for it"),
+            (self.stall_ms_fatal > self.election_ms_max, "a stall that ends the process must be longer than an election"),
+            (self.propose_ms_max > self.election_ms_max, "a proposal must be able to outlive an election"),
+            (self.members.is_empty() || self.members.contains_key(&self.node_id), "the members of a new group must include this one"),
+        ];
+        relations.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, relation)| Err(StartError::Config { relation }))
+    }
+
     pub(crate) const fn propose_timeout(&self) -> Duration {
         Duration::from_millis(self.propose_ms_max)
+    }
+
+    pub(crate) const fn election_timeout_min(&self) -> Duration {
+        Duration::from_millis(self.election_ms_min)
+    }
+
+    pub(crate) const fn election_timeout_max(&self) -> Duration {
+        Duration::from_millis(self.election_ms_max)
+    }
+
+    /// How long answers to a plea for votes to come are waited for.
+    pub(crate) const fn pre_vote_timeout(&self) -> Duration {
+        Duration::from_millis(self.election_ms_min / 2)
     }
 }
 
@@ -74,7 +113,7 @@ impl NodeConfig {
 pub type OnFatal = Arc<dyn Fn(&FatalError) + Send + Sync>;
 
 /// What a member is built from.
-pub struct NodeParts<N> {
+pub struct NodeParts {
     /// Where its log and snapshots lie.
     pub disk: Arc<dyn Disk>,
     /// Its directory there. Nobody else may use it: see `siltstone_disk::lock_dir`.
@@ -82,9 +121,13 @@ pub struct NodeParts<N> {
     /// The clock that proposals carry.
     pub clock: Arc<dyn Clock>,
     /// The way to the other members.
-    pub network: N,
+    pub transport: Arc<dyn Transport>,
     /// The life that a new group begins: a fresh random number, not 0. Ignored by a group that lives already.
     pub incarnation: Incarnation,
+    /// Where its chance comes from: the lengths of its election timeouts. Members of a group need different seeds.
+    pub seed: u64,
+    /// Where it waits for its disk.
+    pub blocking: Blocking,
     /// Ends the process.
     pub on_fatal: OnFatal,
 }

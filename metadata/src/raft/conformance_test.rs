@@ -1,5 +1,7 @@
 //! openraft's own suite for storage, on the simulated disk.
 
+use crate::raft::blocking::Blocking;
+use crate::raft::durable::Durable;
 use crate::raft::log_store::LogStore;
 use crate::raft::snapshots::SnapshotStore;
 use crate::raft::state_machine::StateMachine;
@@ -17,8 +19,11 @@ impl StoreBuilder<RaftTypes, LogStore, StateMachine> for Builder {
         let disk = Arc::new(LossyDisk::new());
         let config = WalConfig { segment_bytes_max: 500, ..WalConfig::default() };
         let wal = Arc::new(Wal::open(disk.clone(), Path::new("/wal"), config, |_| {}).unwrap().0);
-        let (snapshots, newest) = SnapshotStore::open(disk, "/snapshots".into(), wal.clone()).unwrap();
-        Ok(((), LogStore::new(wal), StateMachine::new(Arc::new(snapshots), newest)))
+        let (snapshots, newest) = SnapshotStore::open(disk, "/snapshots".into(), wal.clone(), Blocking::Threads).unwrap();
+        let durable = Arc::new(Durable::default());
+        // No member of the suite's memberships: its votes come back as they were kept.
+        let node_id = u64::MAX;
+        Ok(((), LogStore::new(node_id, wal, durable.clone()), StateMachine::new(snapshots, newest, durable, Blocking::Threads)))
     }
 }
 

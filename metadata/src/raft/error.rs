@@ -58,6 +58,12 @@ pub enum StartError {
         /// The member that the directory belongs to.
         found: u64,
     },
+    /// The settings contradict each other.
+    #[error("check the settings of the metadata member: {relation}")]
+    Config {
+        /// The relation that does not hold.
+        relation: &'static str,
+    },
     /// Raft refused.
     #[error("start Raft: {reason}")]
     Raft {
@@ -96,6 +102,7 @@ impl StartError {
             Self::Record { source, .. } => source.kind(),
             Self::Machine { .. } | Self::Lost { .. } => ErrorKind::Corrupt,
             Self::WrongMember { .. } => ErrorKind::Conflict,
+            Self::Config { .. } => ErrorKind::InvalidInput,
             Self::Raft { .. } => ErrorKind::Internal,
             Self::NotReady { .. } => ErrorKind::Unavailable,
         }

@@ -1,14 +1,17 @@
 //! openraft's log storage on the write-ahead log.
 //!
-//! Appends return when the entries are readable and report when they are durable; votes, truncations and purges return when they are
-//! durable (WA-1). The committed index alone is written without anybody waiting: Raft finds it again by itself after a restart, and a sync
-//! for it would double the cost of each commit.
+//! Votes and truncations return when they are durable (WA-1). An append returns when its entries are readable; where this member alone is a quorum
+//! it is reported when it is durable, elsewhere at once, since acknowledgements wait at the member's edge (`durable.rs`). Nobody waits for the
+//! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
-use crate::raft::stored::{decode_entry, decode_entry_log_id, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote};
-use crate::raft::types::{LogId, RaftTypes, StorageError};
+use crate::raft::durable::Durable;
+use crate::raft::stored::{
+    decode_entry, decode_entry_log_id, decode_entry_membership, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
+};
+use crate::raft::types::{LogId, Membership, RaftTypes, StorageError};
 use bytes::Bytes;
 use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
-use openraft::{AnyError, Entry, OptionalSend, RaftLogReader, StorageIOError, Vote};
+use openraft::{AnyError, Entry, EntryPayload, OptionalSend, RaftLogReader, StorageIOError, Vote};
 use parking_lot::Mutex;
 use siltstone_wal::{Done, Slot, Wal, WalError};
 use std::fmt::Debug;
@@ -23,17 +26,56 @@ const READ_BYTES_MAX: usize = 4 << 20;
 /// Raft's log. Clones share it.
 #[derive(Clone)]
 pub(crate) struct LogStore {
+    node_id: u64,
     wal: Arc<Wal>,
+    durable: Arc<Durable>,
     /// Told when an append became durable, and with it room in the queue.
     room: Arc<Notify>,
 }
 
 impl LogStore {
-    pub(crate) fn new(wal: Arc<Wal>) -> Self {
-        Self { wal, room: Arc::new(Notify::new()) }
+    pub(crate) fn new(node_id: u64, wal: Arc<Wal>, durable: Arc<Durable>) -> Self {
+        Self { node_id, wal, durable, room: Arc::new(Notify::new()) }
     }
 
-    async fn durable<F>(&self, change: F) -> Result<(), WalError>
+    /// Learns the memberships that the log holds, as after a restart.
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    pub(crate) fn note_memberships(&self) -> Result<(), StorageError> {
+        for (_, payload) in self.wal.read(0, u64::MAX, usize::MAX).map_err(read_error)? {
+            if let Some(membership) = decode_entry_membership(&payload).map_err(read_error)? {
+                self.durable.note_membership(&membership);
+            }
+        }
+        Ok(())
+    }
+
+    /// Which entries are durable.
+    pub(crate) fn durable(&self) -> &Durable {
+        &self.durable
+    }
+
+    /// The vote that was kept last, with all that it stands for.
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    pub(crate) fn vote(&self) -> Result<Option<Vote<u64>>, StorageError> {
+        let vote = self.wal.get(Slot::Vote).map(|vote| decode_vote(&vote)).transpose();
+        vote.map_err(|error| StorageIOError::read_vote(AnyError::new(&error)).into())
+    }
+
+    /// The end of the log.
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    pub(crate) fn last_log_id(&self) -> Result<Option<LogId>, StorageError> {
+        let next = self.wal.span().next;
+        let last = self.wal.read(next.saturating_sub(1), next, usize::MAX).map_err(read_error)?;
+        let last = last.first().map(|(_, payload)| decode_entry_log_id(payload)).transpose().map_err(read_error)?;
+        Ok(last.or(self.last_purged_log_id()?))
+    }
+
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    fn last_purged_log_id(&self) -> Result<Option<LogId>, StorageError> {
+        self.wal.purged().map(|(_, note)| decode_log_id(&note)).transpose().map_err(read_error)
+    }
+
+    async fn until_durable<F>(&self, change: F) -> Result<(), WalError>
     where
         F: FnOnce(&Wal, Done) -> Result<(), WalError>,
     {
@@ -46,10 +88,12 @@ impl LogStore {
     /// Hands entries to the log, waiting for room in its queue.
     async fn enqueue(&self, first_index: u64, payloads: Vec<Bytes>, callback: LogFlushed<RaftTypes>) -> Result<(), WalError> {
         let callback = Arc::new(Mutex::new(Some(callback)));
+        let sequence = self.durable.begin(first_index);
         loop {
             let room = self.room.notified();
-            let (callback, waker) = (callback.clone(), self.room.clone());
+            let (callback, durable, waker) = (callback.clone(), self.durable.clone(), self.room.clone());
             let done = Box::new(move |outcome: Result<(), WalError>| {
+                durable.complete(sequence, outcome.is_ok());
                 if let Some(callback) = callback.lock().take() {
                     callback.log_io_completed(outcome.map_err(io::Error::other));
                 }
@@ -57,9 +101,17 @@ impl LogStore {
             });
             match self.wal.append(first_index, payloads.clone(), done) {
                 Err(WalError::QueueFull { .. }) => room.await,
-                other => return other,
+                other => {
+                    other?;
+                    break;
+                }
             }
         }
+        let early = self.durable.needs_others().then(|| callback.lock().take()).flatten();
+        if let Some(callback) = early {
+            callback.log_io_completed(Ok(()));
+        }
+        Ok(())
     }
 
     #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
@@ -96,11 +148,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
     type LogReader = Self;
 
     async fn get_log_state(&mut self) -> Result<LogState<RaftTypes>, StorageError> {
-        let last_purged_log_id = self.wal.purged().map(|(_, note)| decode_log_id(&note)).transpose().map_err(read_error)?;
-        let next = self.wal.span().next;
-        let last = self.wal.read(next.saturating_sub(1), next, usize::MAX).map_err(read_error)?;
-        let last = last.first().map(|(_, payload)| decode_entry_log_id(payload)).transpose().map_err(read_error)?;
-        Ok(LogState { last_purged_log_id, last_log_id: last.or(last_purged_log_id) })
+        Ok(LogState { last_purged_log_id: self.last_purged_log_id()?, last_log_id: self.last_log_id()? })
     }
 
     async fn get_log_reader(&mut self) -> Self {
@@ -109,13 +157,15 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn save_vote(&mut self, vote: &Vote<u64>) -> Result<(), StorageError> {
         let vote = encode_vote(vote).map_err(|error| StorageIOError::write_vote(AnyError::new(&error)))?;
-        let saved = self.durable(|wal, done| wal.set(Slot::Vote, vote, Some(done))).await;
+        let saved = self.until_durable(|wal, done| wal.set(Slot::Vote, vote, Some(done))).await;
         saved.map_err(|error| StorageIOError::write_vote(AnyError::new(&error)).into())
     }
 
+    /// A member that led does not lead again in the same term after a restart: others may hold entries of that term that it has lost, and it would
+    /// give their places to new ones. So its own vote comes back as that of a candidate.
     async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError> {
-        let vote = self.wal.get(Slot::Vote).map(|vote| decode_vote(&vote)).transpose();
-        vote.map_err(|error| StorageIOError::read_vote(AnyError::new(&error)).into())
+        let vote = self.vote()?;
+        Ok(vote.map(|vote| if vote.leader_id.node_id == self.node_id { Vote::new(vote.leader_id.term, self.node_id) } else { vote }))
     }
 
     async fn save_committed(&mut self, committed: Option<LogId>) -> Result<(), StorageError> {
@@ -139,6 +189,9 @@ impl RaftLogStorage<RaftTypes> for LogStore {
         let purged = self.wal.purged().map(|(purged, _)| purged);
         for entry in entries.into_iter().filter(|entry| Some(entry.log_id.index) > purged) {
             first_index.get_or_insert(entry.log_id.index);
+            if let EntryPayload::Membership(membership) = &entry.payload {
+                self.durable.note_membership(&Membership::new(Some(entry.log_id), membership.clone()));
+            }
             payloads.push(encode_entry(&entry).map_err(write_error)?);
         }
         let Some(first_index) = first_index else {
@@ -149,12 +202,13 @@ impl RaftLogStorage<RaftTypes> for LogStore {
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
-        self.durable(|wal, done| wal.truncate_from(log_id.index, done)).await.map_err(write_error)
+        self.durable.truncate(log_id.index);
+        self.until_durable(|wal, done| wal.truncate_from(log_id.index, done)).await.map_err(write_error)
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
         let note = encode_log_id(log_id).map_err(write_error)?;
-        self.durable(|wal, done| wal.purge_to(log_id.index, note, Some(done))).await.map_err(write_error)
+        self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }
 }
 

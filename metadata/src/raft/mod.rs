@@ -2,28 +2,40 @@
 //!
 //! ```text
 //! propose ─► Raft core ─► log store ─► write-ahead log (own thread)
-//!               │  ▲
-//!     network ◄─┘  └─ state machine ─► machine (pure) ─► watch of manifests
-//!                          └─► snapshot files
+//!              │  ▲  ▲        └─► durable ─► gates of acknowledgements
+//!   network ◄──┘  │  └─ elector (pre-vote, silence)
+//!      │          └─ state machine ─► machine (pure) ─► watch of manifests
+//!   transport                └─► snapshot files
 //! ```
-//! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a network between processes, leases,
+//! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a transport between processes, leases,
 //! snapshots on the object store.
 
+mod blocking;
 mod config;
+mod contact;
+mod durable;
+mod elector;
 mod error;
+mod in_process;
+mod leave;
 mod log_store;
 mod network;
 mod node;
+mod peers;
 mod snapshots;
 mod state_machine;
 mod stored;
 mod supervisor;
+mod transport;
 mod types;
 
+pub use blocking::{Blocking, SteppedLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
 pub use error::{FatalError, StartError};
-pub use network::{InProcessNetwork, MemberNetwork, NoPeers};
+pub use in_process::{InProcessNetwork, MemberTransport};
 pub use node::MetadataNode;
+pub use peers::PeerError;
+pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 
 #[cfg(test)]

@@ -1,151 +1,132 @@
-//! Ways between members: none, and within one process for tests.
-//!
-//! A network between processes implements the same two openraft traits on its client's side, and on its server's side calls
-//! [`MetadataNode::raft`](crate::raft::MetadataNode::raft).
+//! openraft's network on a [`Transport`], and the leader's half of the gate: a follower's acknowledgement counts only once this member's own disk
+//! has the same entries. See `durable.rs`.
 
-use crate::raft::types::{Raft, RaftTypes};
-use openraft::error::{Fatal, RPCError, RaftError, RemoteError, ReplicationClosed, StreamingError, Unreachable};
-use openraft::network::{RPCOption, RaftNetwork, RaftNetworkFactory};
+use crate::raft::contact::Contacts;
+use crate::raft::durable::Durable;
+use crate::raft::transport::{Peer, PeerRequest, PeerResponse, SnapshotRequest, Transport, TransportError};
+use crate::raft::types::RaftTypes;
+use openraft::error::{Fatal, NetworkError, RPCError, RaftError, ReplicationClosed, StreamingError, Unreachable};
+use openraft::network::{Backoff, RPCOption, RaftNetwork, RaftNetworkFactory};
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, VoteRequest, VoteResponse};
 use openraft::{BasicNode, OptionalSend, Snapshot, Vote};
-use parking_lot::Mutex;
-use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
 
 type RpcError = RPCError<u64, BasicNode, RaftError<u64>>;
 
-/// The network of a group of one.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoPeers;
-
-/// Members of one process. Clones share it.
-#[derive(Clone, Default)]
-pub struct InProcessNetwork {
-    hub: Arc<Mutex<Hub>>,
+/// A member's ways to all others.
+pub(crate) struct Network {
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) durable: Arc<Durable>,
+    pub(crate) contacts: Arc<Contacts>,
+    /// How long nothing is sent to a member that was not reached.
+    pub(crate) backoff: Duration,
 }
 
-#[derive(Default)]
-struct Hub {
-    members: HashMap<u64, Raft>,
-    /// Members that reach nobody and are reached by nobody.
-    isolated: HashSet<u64>,
+/// The way to one member.
+pub(crate) struct PeerNetwork {
+    peer: Peer,
+    transport: Arc<dyn Transport>,
+    durable: Arc<Durable>,
+    contacts: Arc<Contacts>,
+    backoff: Duration,
 }
 
-/// One member's end of an [`InProcessNetwork`].
-#[derive(Clone)]
-pub struct MemberNetwork {
-    hub: Arc<Mutex<Hub>>,
-    from: u64,
-}
+impl RaftNetworkFactory<RaftTypes> for Network {
+    type Network = PeerNetwork;
 
-/// The way from one member to another.
-pub struct Peer {
-    hub: Arc<Mutex<Hub>>,
-    from: u64,
-    to: u64,
-}
-
-impl InProcessNetwork {
-    /// A member's end.
-    #[must_use]
-    pub fn member(&self, node_id: u64) -> MemberNetwork {
-        MemberNetwork { hub: self.hub.clone(), from: node_id }
-    }
-
-    /// Lets a member be reached.
-    pub fn serve(&self, node_id: u64, raft: openraft::Raft<RaftTypes>) {
-        self.hub.lock().members.insert(node_id, raft);
-    }
-
-    /// A member is gone.
-    pub fn remove(&self, node_id: u64) {
-        self.hub.lock().members.remove(&node_id);
-    }
-
-    /// Cuts a member off, or heals the cut.
-    pub fn set_isolated(&self, node_id: u64, isolated: bool) {
-        let mut hub = self.hub.lock();
-        if isolated {
-            hub.isolated.insert(node_id);
-        } else {
-            hub.isolated.remove(&node_id);
+    async fn new_client(&mut self, target: u64, node: &BasicNode) -> PeerNetwork {
+        PeerNetwork {
+            peer: Peer { id: target, address: node.addr.clone() },
+            transport: self.transport.clone(),
+            durable: self.durable.clone(),
+            contacts: self.contacts.clone(),
+            backoff: self.backoff,
         }
     }
 }
 
-impl Peer {
-    fn reach(&self) -> Result<Raft, Unreachable> {
-        let hub = self.hub.lock();
-        let is_cut = hub.isolated.contains(&self.from) || hub.isolated.contains(&self.to);
-        hub.members.get(&self.to).filter(|_| !is_cut).cloned().ok_or_else(unreachable)
-    }
-}
-
-fn unreachable() -> Unreachable {
-    Unreachable::new(&io::Error::from(io::ErrorKind::HostUnreachable))
-}
-
-impl RaftNetworkFactory<RaftTypes> for MemberNetwork {
-    type Network = Peer;
-
-    async fn new_client(&mut self, target: u64, _node: &BasicNode) -> Peer {
-        Peer { hub: self.hub.clone(), from: self.from, to: target }
-    }
-}
-
-impl RaftNetwork<RaftTypes> for Peer {
+impl RaftNetwork<RaftTypes> for PeerNetwork {
     async fn append_entries(&mut self, request: AppendEntriesRequest<RaftTypes>, _option: RPCOption) -> Result<AppendEntriesResponse<u64>, RpcError> {
-        let answer = self.reach()?.append_entries(request).await;
-        // A cut that fell meanwhile loses the answer.
-        self.reach()?;
-        answer.map_err(|error| RemoteError::new(self.to, error).into())
+        if self.contacts.is_silent() {
+            return Err(Unreachable::new(&io::Error::other("this member leads no more")).into());
+        }
+        let sent = Instant::now();
+        let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+        let answer = match self.transport.call(&self.peer, PeerRequest::Append(request)).await.map_err(rpc_error)? {
+            PeerResponse::Append(answer) => answer,
+            other => return Err(network_error(&unexpected(&other)).into()),
+        };
+        if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
+            self.contacts.heard_follower(self.peer.id, sent);
+        }
+        let acknowledged = match &answer {
+            AppendEntriesResponse::Success => last,
+            AppendEntriesResponse::PartialSuccess(matching) => *matching,
+            AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
+        };
+        if let Some(acknowledged) = acknowledged {
+            self.durable.wait(acknowledged.index).await.map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
+        }
+        Ok(answer)
     }
 
     async fn vote(&mut self, request: VoteRequest<u64>, _option: RPCOption) -> Result<VoteResponse<u64>, RpcError> {
-        let answer = self.reach()?.vote(request).await;
-        self.reach()?;
-        answer.map_err(|error| RemoteError::new(self.to, error).into())
+        match self.transport.call(&self.peer, PeerRequest::Vote(request)).await.map_err(rpc_error)? {
+            PeerResponse::Vote(answer) => Ok(answer),
+            other => Err(network_error(&unexpected(&other)).into()),
+        }
     }
 
     async fn full_snapshot(
         &mut self,
         vote: Vote<u64>,
         snapshot: Snapshot<RaftTypes>,
-        _cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
-        _option: RPCOption,
+        cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
+        option: RPCOption,
     ) -> Result<SnapshotResponse<u64>, StreamingError<RaftTypes, Fatal<u64>>> {
-        let answer = self.reach()?.install_full_snapshot(vote, snapshot).await;
-        self.reach()?;
-        answer.map_err(|error| RemoteError::new(self.to, error).into())
+        let request = SnapshotRequest { vote, meta: snapshot.meta, machine: *snapshot.snapshot };
+        let call = self.transport.call(&self.peer, PeerRequest::Snapshot(request));
+        let answer = tokio::select! {
+            biased;
+            closed = cancel => return Err(closed.into()),
+            answer = tokio::time::timeout(option.hard_ttl(), call) => answer,
+        };
+        let failed = |error: &dyn std::error::Error| StreamingError::from(NetworkError::new(&io::Error::other(error.to_string())));
+        match answer.map_err(|elapsed| failed(&elapsed))? {
+            Ok(PeerResponse::Snapshot(answer)) => Ok(answer),
+            Ok(other) => Err(failed(&unexpected(&other))),
+            Err(error @ TransportError::Unreachable { .. }) => Err(Unreachable::new(&error).into()),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    fn backoff(&self) -> Backoff {
+        Backoff::new(std::iter::repeat(self.backoff))
     }
 }
 
-impl RaftNetworkFactory<RaftTypes> for NoPeers {
-    type Network = Self;
-
-    async fn new_client(&mut self, _target: u64, _node: &BasicNode) -> Self {
-        Self
+fn rpc_error(error: TransportError) -> RpcError {
+    match error {
+        TransportError::Unreachable { .. } => Unreachable::new(&error).into(),
+        TransportError::Refused { .. } => NetworkError::new(&error).into(),
     }
 }
 
-impl RaftNetwork<RaftTypes> for NoPeers {
-    async fn append_entries(&mut self, _: AppendEntriesRequest<RaftTypes>, _: RPCOption) -> Result<AppendEntriesResponse<u64>, RpcError> {
-        Err(unreachable().into())
-    }
+fn network_error(error: &io::Error) -> NetworkError {
+    NetworkError::new(error)
+}
 
-    async fn vote(&mut self, _: VoteRequest<u64>, _: RPCOption) -> Result<VoteResponse<u64>, RpcError> {
-        Err(unreachable().into())
-    }
-
-    async fn full_snapshot(
-        &mut self,
-        _vote: Vote<u64>,
-        _snapshot: Snapshot<RaftTypes>,
-        _cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
-        _option: RPCOption,
-    ) -> Result<SnapshotResponse<u64>, StreamingError<RaftTypes, Fatal<u64>>> {
-        Err(unreachable().into())
-    }
+fn unexpected(answer: &PeerResponse) -> io::Error {
+    let kind = match answer {
+        PeerResponse::Append(_) => "Append",
+        PeerResponse::Vote(_) => "Vote",
+        PeerResponse::PreVote { .. } => "PreVote",
+        PeerResponse::Campaign => "Campaign",
+        PeerResponse::Snapshot(_) => "Snapshot",
+    };
+    io::Error::new(io::ErrorKind::InvalidData, format!("the answer {kind} is to another question"))
 }

@@ -1,16 +1,22 @@
 //! One running member of the group.
 
+use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
+use crate::raft::contact::Contacts;
+use crate::raft::durable::Durable;
+use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
 use crate::raft::log_store::LogStore;
+use crate::raft::network::Network;
+use crate::raft::peers::PeerError;
 use crate::raft::snapshots::{SnapshotStore, read_file};
 use crate::raft::state_machine::StateMachine;
 use crate::raft::stored::{ENTRY_OVERHEAD_BYTES, MemberIdentity};
 use crate::raft::supervisor::{Fatal, Supervisor};
+use crate::raft::transport::{PeerRequest, PeerResponse, Transport};
 use crate::raft::types::{Applied, Proposal, Raft, RaftTypes};
 use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
-use openraft::network::RaftNetworkFactory;
 use openraft::{BasicNode, SnapshotPolicy};
 use parking_lot::Mutex;
 use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
@@ -20,15 +26,16 @@ use siltstone_format::{
     manifest::Manifest,
 };
 use siltstone_metadata_client::{ClientError, MetadataClient};
-use siltstone_wal::{Recovery, Wal, WalError, WalMetrics};
+use siltstone_wal::{Recovery, Wal, WalError, WalMetrics, WalParts};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
 const MEMBER_FILE: &str = "member";
@@ -51,13 +58,21 @@ pub(crate) struct Inner {
     pub(crate) config: NodeConfig,
     pub(crate) raft: Raft,
     pub(crate) wal: Arc<Wal>,
+    pub(crate) log_store: LogStore,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) contacts: Arc<Contacts>,
     pub(crate) manifests: watch::Receiver<Manifest>,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
-    /// The disk stalls: no new proposals.
+    /// The disk stalls: no new proposals, no lead.
     pub(crate) is_stalled: AtomicBool,
+    /// The member gives up the lead because it was told to: no new proposals, no lead.
+    pub(crate) is_leaving: AtomicBool,
+    /// A leader that leaves wants this member to stand for election.
+    pub(crate) is_asked_to_campaign: AtomicBool,
+    blocking: Blocking,
     clock: Arc<dyn Clock>,
-    supervisor: Mutex<Option<JoinHandle<()>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl MetadataNode {
@@ -66,47 +81,59 @@ impl MetadataNode {
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
-    pub async fn start<N>(config: NodeConfig, parts: NodeParts<N>) -> Result<Self, StartError>
-    where
-        N: RaftNetworkFactory<RaftTypes>,
-    {
-        let NodeParts { disk, dir, clock, network, incarnation, on_fatal } = parts;
+    pub async fn start(config: NodeConfig, parts: NodeParts) -> Result<Self, StartError> {
+        config.check()?;
+        let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
         let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
-        let opened = spawn_blocking(move || {
+        let durable = Arc::new(Durable::default());
+        let (noted, log_blocking) = (durable.clone(), blocking.clone());
+        let opened = blocking.run(move || {
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
-            let (wal, recovery) = Wal::open(disk.clone(), &dir.join("wal"), wal_config, on_fatal)?;
+            let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
             check_member(disk.as_ref(), &dir, node_id, &recovery)?;
-            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone())?;
-            Ok::<_, StartError>((wal, StateMachine::new(Arc::new(snapshots), newest)))
+            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
+            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
+            let log_store = LogStore::new(node_id, wal.clone(), noted);
+            log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
+            Ok::<_, StartError>((wal, log_store, state_machine))
         });
-        let (wal, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
+        let (wal, log_store, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
 
+        let contacts = Arc::new(Contacts::new());
+        let backoff = Duration::from_millis(config.heartbeat_ms);
+        let network = Network { transport: transport.clone(), durable, contacts: contacts.clone(), backoff };
         let manifests = state_machine.watch();
         let raft_config = Arc::new(raft_config(&config)?);
-        let raft = Raft::new(node_id, raft_config, network, LogStore::new(wal.clone()), state_machine).await;
+        let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
         let inner = Arc::new(Inner {
             config,
             raft,
             wal,
+            log_store,
+            transport,
+            contacts,
             manifests,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
+            is_leaving: AtomicBool::new(false),
+            is_asked_to_campaign: AtomicBool::new(false),
+            blocking,
             clock,
-            supervisor: Mutex::new(None),
+            tasks: Mutex::new(Vec::new()),
         });
         let node = Self { inner };
-        if let Err(error) = node.begin().await {
+        if let Err(error) = node.begin(seed).await {
             node.shutdown().await;
             return Err(error);
         }
         Ok(node)
     }
 
-    async fn begin(&self) -> Result<(), StartError> {
+    async fn begin(&self, seed: u64) -> Result<(), StartError> {
         let Inner { config, raft, .. } = self.inner.as_ref();
         let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
         let is_single = members.len() == 1;
@@ -118,7 +145,7 @@ impl MetadataNode {
                 Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
             }
         }
-        *self.inner.supervisor.lock() = Some(Supervisor::spawn(&self.inner));
+        self.inner.tasks.lock().extend([Supervisor::spawn(&self.inner), Elector::spawn(&self.inner, seed)]);
         if is_single {
             // Nobody else can be leader, so there is no reason to wait for a timeout. An error shows in the wait.
             let _ = raft.trigger().elect().await;
@@ -150,17 +177,36 @@ impl MetadataNode {
     /// Ends the member: what it acknowledged is durable already. Idempotent.
     pub async fn shutdown(&self) {
         self.inner.fatal.disarm();
-        if let Some(supervisor) = self.inner.supervisor.lock().take() {
-            supervisor.abort();
+        for task in self.inner.tasks.lock().drain(..) {
+            task.abort();
         }
         // An error means that Raft's task panicked: it is down as well then.
         let _ = self.inner.raft.shutdown().await;
         let wal = self.inner.wal.clone();
         // It cannot be refused; were the runtime shutting down, dropping the log would close it.
-        let _ = spawn_blocking(move || wal.close()).await;
+        let _ = self.inner.blocking.run(move || wal.close()).await;
     }
 
-    /// The member's Raft, for the serving side of a network.
+    /// Gives up the lead, if this member has it, to the member with the longest log, so that the group need not find out by waiting. Returns
+    /// whether another leads in the end. No proposals are taken in meanwhile, nor afterwards until [`MetadataNode::stay`] is called.
+    pub async fn leave(&self) -> bool {
+        self.inner.leave().await
+    }
+
+    /// Takes part in the lead again, after [`MetadataNode::leave`].
+    pub fn stay(&self) {
+        self.inner.is_leaving.store(false, Ordering::Release);
+    }
+
+    /// Answers another member: the serving side of a [`Transport`].
+    ///
+    /// # Errors
+    /// [`PeerError`].
+    pub async fn handle(&self, request: PeerRequest) -> Result<PeerResponse, PeerError> {
+        self.inner.handle(request).await
+    }
+
+    /// The member's Raft, for what looks at it from outside.
     #[must_use]
     pub fn raft(&self) -> &openraft::Raft<RaftTypes> {
         &self.inner.raft
@@ -222,6 +268,12 @@ impl Inner {
         }
     }
 
+    /// Whether a quorum answered this leader lately.
+    pub(crate) fn has_quorum(&self) -> bool {
+        let membership = self.raft.metrics().borrow().membership_config.clone();
+        self.contacts.has_quorum(self.config.node_id, membership.membership(), self.config.election_timeout_max())
+    }
+
     pub(crate) fn is_leader(&self) -> bool {
         self.raft.metrics().borrow().current_leader == Some(self.config.node_id)
     }
@@ -235,11 +287,17 @@ impl Inner {
         if self.is_stalled.load(Ordering::Acquire) {
             return Err(unavailable("the disk of the group's leader does not answer".to_owned()));
         }
+        if self.is_leaving.load(Ordering::Acquire) {
+            return Err(unavailable("this member is giving up the lead".to_owned()));
+        }
         // Before the command is handed over this is certain. Afterwards Raft's own answer "not the leader" may be about a command that
         // was in the log for a while, and that another member may still bring to life.
         if !self.is_leader() {
             let leader = self.raft.metrics().borrow().current_leader;
             return Err(unavailable(leader.map_or_else(|| "the group has no leader".to_owned(), |id| format!("member {id} leads the group"))));
+        }
+        if self.contacts.is_silent() {
+            return Err(unavailable("no quorum of the group answers its leader".to_owned()));
         }
         let name = body.name();
         let proposal = Proposal::new(Command { proposed_at_ms: self.clock.now_ms(), body }).map_err(|error| unavailable(error.to_string()))?;
@@ -282,8 +340,11 @@ fn raft_config(config: &NodeConfig) -> Result<openraft::Config, StartError> {
     let raft = openraft::Config {
         cluster_name: "siltstone".to_owned(),
         heartbeat_interval: config.heartbeat_ms,
+        // The elector starts elections. What is left of these is the time that a vote may take, and how long a member refuses its vote while it
+        // hears a leader: the shortest election timeout both.
+        enable_elect: false,
         election_timeout_min: config.election_ms_min,
-        election_timeout_max: config.election_ms_max,
+        election_timeout_max: config.election_ms_min + 1,
         // A snapshot travels whole, so its time grows with the manifest.
         install_snapshot_timeout: 60_000,
         snapshot_policy: SnapshotPolicy::LogsSinceLast(config.snapshot_entries),

@@ -3,76 +3,115 @@
 //! A snapshot is written under a temporary name, synced, renamed, its directory synced; then the pointer goes into the log; only then may
 //! Raft purge, and older files go. So at every moment the pointer names a whole file, and a pointer to anything else is damage.
 
-use crate::machine::Machine;
+use crate::raft::blocking::Blocking;
 use crate::raft::error::StartError;
 use crate::raft::stored::{SnapshotPointer, decode_snapshot_file, encode_snapshot_file};
 use crate::raft::types::SnapshotMeta;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use siltstone_disk::{Disk, create_dir_durable};
+use siltstone_machine::Machine;
 use siltstone_wal::{Slot, Wal};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{Mutex, oneshot};
 
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
 
-/// The member's snapshots. All methods block on the disk.
+/// The member's snapshots. Clones share them.
+#[derive(Clone)]
 pub(crate) struct SnapshotStore {
+    files: Arc<Files>,
+    wal: Arc<Wal>,
+    blocking: Blocking,
+    /// The newest snapshot. Locked while one is written: a build and an installation may meet.
+    current: Arc<Mutex<Option<(SnapshotMeta, PathBuf)>>>,
+}
+
+/// The directory of snapshots. All methods block on the disk.
+struct Files {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    wal: Arc<Wal>,
-    /// The newest snapshot. Locked while one is written: a build and an installation may meet.
-    current: Mutex<Option<(SnapshotMeta, PathBuf)>>,
     /// Makes the ids of this process's snapshots differ.
     counter: AtomicU64,
 }
 
 impl SnapshotStore {
-    /// Opens the directory and reads the newest snapshot: what Raft knows of it, and the machine.
-    pub(crate) fn open(disk: Arc<dyn Disk>, dir: PathBuf, wal: Arc<Wal>) -> Result<(Self, Option<(SnapshotMeta, Machine)>), StartError> {
+    /// Opens the directory and reads the newest snapshot: what Raft knows of it, and the machine. Blocks on the disk.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        dir: PathBuf,
+        wal: Arc<Wal>,
+        blocking: Blocking,
+    ) -> Result<(Self, Option<(SnapshotMeta, Machine)>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
         let lost = |what| StartError::Lost { path: dir.clone(), what };
-        let store =
-            |current| Self { disk: disk.clone(), dir: dir.clone(), wal: wal.clone(), current: Mutex::new(current), counter: AtomicU64::new(0) };
+        let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
+        let store = |current| Self { files: files.clone(), wal: wal.clone(), blocking, current: Arc::new(Mutex::new(current)) };
         let Some(pointer) = wal.get(Slot::Snapshot) else {
             if wal.purged().is_some() {
                 return Err(lost("the log was purged, but it names no snapshot"));
             }
-            let store = store(None);
-            store.remove_others(None)?;
-            return Ok((store, None));
+            files.remove_others(None)?;
+            return Ok((store(None), None));
         };
         let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir))?;
         if wal.purged().is_some_and(|(purged, _)| pointer.last_index.is_none_or(|last| last < purged)) {
             return Err(lost("the log was purged past its snapshot"));
         }
         let path = dir.join(&pointer.file);
-        let bytes = read_file(disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
+        let bytes = read_file(files.disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
         if bytes.len() as u64 != pointer.len {
             return Err(lost("the snapshot that the log names has another length"));
         }
         let (meta, machine) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
         let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
-        let store = store(Some((meta.clone(), path)));
-        store.remove_others(Some(&pointer.file))?;
-        Ok((store, Some((meta, machine))))
+        files.remove_others(Some(&pointer.file))?;
+        Ok((store(Some((meta.clone(), path))), Some((meta, machine))))
     }
 
     /// An id that no other snapshot of this member has.
     pub(crate) fn next_id(&self, last_index: Option<u64>, term: u64) -> String {
         let last = last_index.map_or_else(|| "none".to_owned(), |index| format!("{index:016x}"));
-        format!("{last}-{term:x}-{}", self.counter.fetch_add(1, Ordering::Relaxed))
+        format!("{last}-{term:x}-{}", self.files.counter.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Keeps a snapshot, durably, unless a newer one is kept already.
-    pub(crate) fn keep(&self, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<()> {
-        let mut current = self.current.lock();
+    pub(crate) async fn keep(&self, meta: &SnapshotMeta, machine: Bytes) -> io::Result<()> {
+        let mut current = self.current.lock().await;
         if current.as_ref().is_some_and(|(newest, _)| newest.last_log_id > meta.last_log_id) {
             return Ok(());
         }
+        let (files, kept) = (self.files.clone(), meta.clone());
+        let (path, pointer) = self.blocking.run(move || files.write(&kept, &machine)).await??;
+        let pointer = pointer.encode().map_err(io::Error::other)?;
+        let (sender, durable) = oneshot::channel();
+        // Where nobody waits any more, this member is ending.
+        let done = Box::new(move |outcome| drop(sender.send(outcome)));
+        self.wal.set(Slot::Snapshot, pointer, Some(done)).map_err(io::Error::other)?;
+        durable.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
+        if let Some((_, replaced)) = current.replace((meta.clone(), path)) {
+            let files = self.files.clone();
+            self.blocking.run(move || files.disk.remove_file(&replaced)).await??;
+        }
+        Ok(())
+    }
+
+    /// The newest snapshot.
+    pub(crate) async fn read_current(&self) -> io::Result<Option<(SnapshotMeta, Bytes)>> {
+        let current = self.current.lock().await;
+        let Some((_, path)) = current.clone() else { return Ok(None) };
+        let files = self.files.clone();
+        let bytes = self.blocking.run(move || read_file(files.disk.as_ref(), &path)).await??;
+        decode_snapshot_file(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+}
+
+impl Files {
+    /// Writes a snapshot to a file of its own, durably.
+    fn write(&self, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<(PathBuf, SnapshotPointer)> {
         let bytes = encode_snapshot_file(meta, machine).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
@@ -82,23 +121,8 @@ impl SnapshotStore {
         file.sync_data()?;
         self.disk.rename_no_replace(&temporary, &path)?;
         self.disk.sync_dir(&self.dir)?;
-        let pointer =
-            SnapshotPointer { file: format!("{name}{SUFFIX}"), len: bytes.len() as u64, last_index: meta.last_log_id.map(|log_id| log_id.index) };
-        let pointer = pointer.encode().map_err(io::Error::other)?;
-        Wal::blocking(|done| self.wal.set(Slot::Snapshot, pointer, Some(done))).map_err(io::Error::other)?;
-        let replaced = current.replace((meta.clone(), path));
-        if let Some((_, replaced)) = replaced {
-            self.disk.remove_file(&replaced)?;
-        }
-        Ok(())
-    }
-
-    /// The newest snapshot.
-    pub(crate) fn read_current(&self) -> io::Result<Option<(SnapshotMeta, Bytes)>> {
-        let current = self.current.lock();
-        let Some((_, path)) = current.as_ref() else { return Ok(None) };
-        let bytes = read_file(self.disk.as_ref(), path)?;
-        decode_snapshot_file(&bytes).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+        let last_index = meta.last_log_id.map(|log_id| log_id.index);
+        Ok((path, SnapshotPointer { file: format!("{name}{SUFFIX}"), len: bytes.len() as u64, last_index }))
     }
 
     fn unused_name(&self, meta: &SnapshotMeta) -> io::Result<String> {

@@ -2,21 +2,25 @@
 //!
 //! The state lives in memory; after a restart it comes from the newest snapshot and the log.
 
-use crate::machine::Machine;
+use crate::raft::blocking::Blocking;
+use crate::raft::durable::Durable;
 use crate::raft::snapshots::SnapshotStore;
 use crate::raft::types::{Applied, LogId, Membership, RaftTypes, SnapshotBytes, SnapshotMeta, StorageError};
+use bytes::Bytes;
 use openraft::storage::RaftStateMachine;
 use openraft::{AnyError, BasicNode, Entry, EntryPayload, OptionalSend, RaftSnapshotBuilder, Snapshot, StorageIOError};
 use siltstone_core::CommitIndex;
 use siltstone_format::manifest::Manifest;
+use siltstone_machine::Machine;
 use std::io;
 use std::sync::Arc;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
 
 pub(crate) struct StateMachine {
     state: State,
-    snapshots: Arc<SnapshotStore>,
+    snapshots: SnapshotStore,
+    durable: Arc<Durable>,
+    blocking: Blocking,
     manifests: watch::Sender<Manifest>,
 }
 
@@ -31,14 +35,16 @@ struct State {
 /// The state at one moment, to be written.
 pub(crate) struct SnapshotBuilder {
     state: State,
-    snapshots: Arc<SnapshotStore>,
+    snapshots: SnapshotStore,
+    blocking: Blocking,
 }
 
 impl StateMachine {
-    pub(crate) fn new(snapshots: Arc<SnapshotStore>, newest: Option<(SnapshotMeta, Machine)>) -> Self {
+    pub(crate) fn new(snapshots: SnapshotStore, newest: Option<(SnapshotMeta, Machine)>, durable: Arc<Durable>, blocking: Blocking) -> Self {
         let state = newest.map_or_else(State::default, |(meta, machine)| State::restored(&meta, machine));
+        durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
-        Self { state, snapshots, manifests }
+        Self { state, snapshots, durable, blocking, manifests }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
@@ -89,7 +95,7 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     }
 
     async fn get_snapshot_builder(&mut self) -> SnapshotBuilder {
-        SnapshotBuilder { state: self.state.clone(), snapshots: self.snapshots.clone() }
+        SnapshotBuilder { state: self.state.clone(), snapshots: self.snapshots.clone(), blocking: self.blocking.clone() }
     }
 
     async fn begin_receiving_snapshot(&mut self) -> Result<Box<SnapshotBytes>, StorageError> {
@@ -97,21 +103,18 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     }
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: Box<SnapshotBytes>) -> Result<(), StorageError> {
-        let (snapshots, kept, bytes) = (self.snapshots.clone(), meta.clone(), snapshot.0);
-        let installed = spawn_blocking(move || {
-            let machine = Machine::restore(&bytes).map_err(io::Error::other)?;
-            snapshots.keep(&kept, &bytes)?;
-            Ok(machine)
-        });
-        let machine = joined(installed.await).map_err(|error| write_error(meta, &error))?;
+        let bytes = snapshot.0.clone();
+        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
+        let machine = machine.map_err(|error| write_error(meta, &error))?;
+        self.snapshots.keep(meta, snapshot.0).await.map_err(|error| write_error(meta, &error))?;
+        self.durable.note_membership(&meta.last_membership);
         self.state = State::restored(meta, machine);
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(())
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {
-        let snapshots = self.snapshots.clone();
-        let current = joined(spawn_blocking(move || snapshots.read_current()).await);
+        let current = self.snapshots.read_current().await;
         let current = current.map_err(|error| StorageIOError::read_snapshot(None, AnyError::new(&error)))?;
         Ok(current.map(|(meta, machine)| Snapshot { meta, snapshot: Box::new(SnapshotBytes(machine)) }))
     }
@@ -126,19 +129,11 @@ impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
             last_membership: state.membership.clone(),
             snapshot_id: snapshots.next_id(last.map(|log_id| log_id.index), last.map_or(0, |log_id| log_id.leader_id.term)),
         };
-        let kept = meta.clone();
-        let built = spawn_blocking(move || {
-            let bytes = state.machine.snapshot().map_err(io::Error::other)?;
-            snapshots.keep(&kept, &bytes)?;
-            Ok(bytes)
-        });
-        let bytes = joined(built.await).map_err(|error| write_error(&meta, &error))?;
-        Ok(Snapshot { meta, snapshot: Box::new(SnapshotBytes(bytes.into())) })
+        let bytes = self.blocking.run(move || state.machine.snapshot().map(Bytes::from).map_err(io::Error::other)).await.flatten();
+        let bytes = bytes.map_err(|error| write_error(&meta, &error))?;
+        snapshots.keep(&meta, bytes.clone()).await.map_err(|error| write_error(&meta, &error))?;
+        Ok(Snapshot { meta, snapshot: Box::new(SnapshotBytes(bytes)) })
     }
-}
-
-fn joined<T>(outcome: Result<io::Result<T>, tokio::task::JoinError>) -> io::Result<T> {
-    outcome.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 fn write_error(meta: &SnapshotMeta, error: &io::Error) -> StorageError {

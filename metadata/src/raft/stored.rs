@@ -113,6 +113,13 @@ pub(crate) fn decode_entry_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> 
     Ok(stored.log_id.into())
 }
 
+/// The membership that an entry sets, if it sets one.
+pub(crate) fn decode_entry_membership(bytes: &[u8]) -> Result<Option<Membership>, EnvelopeError> {
+    let (stored, _): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
+    let StoredPayload::Membership(members) = stored.payload else { return Ok(None) };
+    Ok(Some(Membership::new(Some(stored.log_id.into()), members.into())))
+}
+
 pub(crate) fn encode_vote(vote: &Vote<u64>) -> Result<Bytes, EnvelopeError> {
     let stored = StoredVote { term: vote.leader_id.term, node: vote.leader_id.node_id, committed: vote.committed };
     Ok(VOTE.encode(&stored)?.into())

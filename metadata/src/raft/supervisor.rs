@@ -1,8 +1,7 @@
 //! What watches a running member: the stall ladder, Raft's own end, the founding of a new group, and snapshots by size.
 //!
-//! The ladder bounds how long a leader whose disk hangs may keep the lead. openraft 0.9 waits for each append within its own task, so its
-//! heartbeats stop by themselves while an append hangs; they do not while anything else does (a purge, a new segment), and a later openraft
-//! will not wait at all. The first rung, a metric at 100 ms, is the log's.
+//! The ladder bounds how long a leader whose disk hangs may keep the lead, since its heartbeats do not wait for the disk. The first rung, a metric at
+//! 100 ms, is the log's; at the second the elector lets it fall silent; at the third the process ends.
 
 use crate::raft::config::OnFatal;
 use crate::raft::error::FatalError;
@@ -96,12 +95,7 @@ fn watch_disk(inner: &Inner) {
         inner.fatal.report(&FatalError::Stalled { stall });
     }
     let is_stalled = stall >= Duration::from_millis(inner.config.stall_ms_yield);
-    if inner.is_stalled.swap(is_stalled, Ordering::AcqRel) != is_stalled {
-        if is_stalled {
-            tracing::warn!(stall_ms = stall.as_millis(), "the disk stalls: this member gives up leadership and does not campaign");
-        }
-        let runtime = inner.raft.runtime_config();
-        runtime.heartbeat(!is_stalled);
-        runtime.elect(!is_stalled);
+    if inner.is_stalled.swap(is_stalled, Ordering::AcqRel) != is_stalled && is_stalled {
+        tracing::warn!(stall_ms = stall.as_millis(), "the disk stalls: this member gives up leadership and does not campaign");
     }
 }

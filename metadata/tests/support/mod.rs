@@ -5,7 +5,7 @@
 use siltstone_core::{Incarnation, ManualClock, NamespaceId};
 use siltstone_disk::LossyDisk;
 use siltstone_format::command::{CommandBody, Reply};
-use siltstone_metadata::raft::{FatalError, InProcessNetwork, NoPeers, StartError};
+use siltstone_metadata::raft::{Blocking, FatalError, InProcessNetwork, NoPeers, StartError, Transport};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::collections::BTreeMap;
@@ -14,7 +14,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A member's parts, with a count of fatal errors.
-pub fn parts<N>(disk: &LossyDisk, network: N) -> (NodeParts<N>, Arc<AtomicUsize>) {
+pub fn parts<T>(disk: &LossyDisk, transport: T, seed: u64) -> (NodeParts, Arc<AtomicUsize>)
+where
+    T: Transport,
+{
     let fatal = Arc::new(AtomicUsize::new(0));
     let counter = fatal.clone();
     let on_fatal = Arc::new(move |_: &FatalError| {
@@ -24,7 +27,9 @@ pub fn parts<N>(disk: &LossyDisk, network: N) -> (NodeParts<N>, Arc<AtomicUsize>
         disk: Arc::new(disk.clone()),
         dir: "/data/metadata".into(),
         clock: Arc::new(ManualClock::at_ns(1_700_000_000_000_000_000)),
-        network,
+        transport: Arc::new(transport),
+        seed,
+        blocking: Blocking::Threads,
         incarnation: Incarnation(0xabc),
         on_fatal,
     };
@@ -41,7 +46,7 @@ pub fn single_config() -> NodeConfig {
 }
 
 pub async fn start_single(disk: &LossyDisk) -> Result<MetadataNode, StartError> {
-    MetadataNode::start(single_config(), parts(disk, NoPeers).0).await
+    MetadataNode::start(single_config(), parts(disk, NoPeers, 1).0).await
 }
 
 pub async fn create(node: &MetadataNode, name: &str) -> Result<NamespaceId, ClientError> {
@@ -90,9 +95,9 @@ impl Group {
     }
 
     pub async fn start_member(&mut self, id: u64) {
-        let (parts, _) = parts(&self.disks[&id], self.network.member(id));
+        let (parts, _) = parts(&self.disks[&id], self.network.member(id), id);
         let node = MetadataNode::start(Self::config(id), parts).await.unwrap();
-        self.network.serve(id, node.raft().clone());
+        self.network.serve(id, node.clone());
         self.nodes.insert(id, node);
     }
 

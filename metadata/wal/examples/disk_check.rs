@@ -1,77 +1,71 @@
 //! Is this disk fit for a metadata member? Prints what the log does there: `cargo run --release -p siltstone-wal --example disk_check -- DIR`
 //!
-//! A health line to compare with: a sync's 99th percentile below 10 ms.
+//! A health line to compare with: a sync's 99th percentile below 10 ms. With `--compare` the three forms of segment files run beside one another
+//! instead: growing by each write, growing in steps, and recycled; in many short turns, as a shared disk's mood changes.
 
-use bytes::Bytes;
+mod load;
+
+use load::{Load, purge_all};
 use siltstone_disk::RealDisk;
-use siltstone_wal::{LATENCY_BUCKETS_MS, Wal, WalConfig, WalError};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use siltstone_wal::{Wal, WalConfig, WalError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-/// About one flush's command.
-const PAYLOAD_BYTES: usize = 1_024;
 const ROUND: Duration = Duration::from_secs(3);
+/// A turn of a comparison, and how many each form has.
+const TURN: Duration = Duration::from_millis(100);
+const TURNS: usize = 120;
 
 fn main() -> Result<(), WalError> {
-    let dir = std::env::args_os().nth(1).map_or_else(|| std::env::temp_dir().join("siltstone-disk-check"), PathBuf::from);
-    let (wal, recovery) = Wal::open(Arc::new(RealDisk), &dir, WalConfig::default(), |error| eprintln!("the log failed: {error}"))?;
-    println!("{}: {} entries found", dir.display(), recovery.entries);
-    for appenders in [1, 8, 64] {
-        round(&wal, appenders)?;
-    }
-    let next = wal.span().next;
-    if next > 0 {
-        Wal::blocking(|done| wal.purge_to(next - 1, Bytes::new(), Some(done)))?;
-    }
-    Ok(())
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let compares = arguments.iter().any(|argument| argument == "--compare");
+    let dir = arguments.iter().find(|argument| *argument != "--compare");
+    let dir = dir.map_or_else(|| std::env::temp_dir().join("siltstone-disk-check"), PathBuf::from);
+    if compares { compare(&dir) } else { check(&dir) }
 }
 
-fn round(wal: &Wal, appenders: usize) -> Result<(), WalError> {
-    let before = wal.metrics().snapshot();
-    let latencies: Mutex<Vec<Duration>> = Mutex::default();
-    let start = Instant::now();
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..appenders)
-            .map(|_| {
-                scope.spawn(|| {
-                    let mut own = Vec::new();
-                    while start.elapsed() < ROUND {
-                        let begun = Instant::now();
-                        // The index is taken and used under one lock, as Raft's single task would.
-                        let (sender, receiver) = std::sync::mpsc::channel();
-                        {
-                            let _turn = latencies.lock();
-                            let done = Box::new(move |outcome| drop(sender.send(outcome)));
-                            wal.append(wal.span().next, vec![Bytes::from_static(&[7; PAYLOAD_BYTES])], done)?;
-                        }
-                        receiver.recv().unwrap_or(Err(WalError::Closed))?;
-                        own.push(begun.elapsed());
-                    }
-                    if let Ok(mut all) = latencies.lock() {
-                        all.extend(own);
-                    }
-                    Ok(())
-                })
-            })
-            .collect();
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Err(WalError::Closed)))
-    })?;
-    let seconds = start.elapsed().as_secs_f64();
-    let mut latencies = latencies.into_inner().unwrap_or_default();
-    latencies.sort_unstable();
-    let percentile = |percent: usize| latencies.get(latencies.len() * percent / 100).copied().unwrap_or_default();
-    let after = wal.metrics().snapshot();
-    let syncs = after.syncs() - before.syncs();
-    println!(
-        "{appenders:>3} appenders: {:>8.0} appends/s, latency p50 {:>6.2} ms, p99 {:>6.2} ms, {syncs} syncs ({:.1} appends each, {:.2} ms on average, {} over {} ms)",
-        latencies.len() as f64 / seconds,
-        percentile(50).as_secs_f64() * 1e3,
-        percentile(99).as_secs_f64() * 1e3,
-        latencies.len() as f64 / syncs.max(1) as f64,
-        (after.sync_micros - before.sync_micros) as f64 / 1e3 / syncs.max(1) as f64,
-        after.syncs_longer_than_ms(10) - before.syncs_longer_than_ms(10),
-        LATENCY_BUCKETS_MS[3],
-    );
-    Ok(())
+fn open(dir: &Path, config: WalConfig) -> Result<Wal, WalError> {
+    Wal::open(Arc::new(RealDisk), dir, config, |error| eprintln!("the log failed: {error}")).map(|(wal, _)| wal)
+}
+
+fn check(dir: &Path) -> Result<(), WalError> {
+    let wal = open(dir, WalConfig::default())?;
+    println!("{}: {} entries found", dir.display(), wal.span().next - wal.span().first);
+    for appenders in [1, 8, 64] {
+        let mut load = Load::default();
+        load.run(&wal, appenders, ROUND)?;
+        load.print(&format!("{appenders} appenders"));
+    }
+    purge_all(&wal)
+}
+
+fn compare(dir: &Path) -> Result<(), WalError> {
+    let by_write = WalConfig { grow_bytes: 0, spare_segments_max: 0, ..WalConfig::default() };
+    let in_steps = WalConfig { spare_segments_max: 0, ..WalConfig::default() };
+    let forms = [("grows by each write", by_write), ("grows in steps", in_steps), ("recycled", WalConfig::default())];
+    let mut logs = Vec::new();
+    for (name, config) in forms {
+        let wal = open(&dir.join(name.replace(' ', "-")), config)?;
+        // Enough files for all spares of the third form.
+        while wal.metrics().snapshot().segments_created < 6 {
+            Load::default().run(&wal, 64, TURN)?;
+        }
+        logs.push((name, wal));
+    }
+    for appenders in [1, 64] {
+        let mut loads = [(); 3].map(|()| Load::default());
+        for turn in 0..TURNS {
+            for ((_, wal), load) in logs.iter().zip(&mut loads) {
+                if turn % 20 == 0 {
+                    purge_all(wal)?;
+                }
+                load.run(wal, appenders, TURN)?;
+            }
+        }
+        for ((name, _), load) in logs.iter().zip(&mut loads) {
+            load.print(&format!("{name}, {appenders} appenders"));
+        }
+    }
+    logs.iter().try_for_each(|(_, wal)| purge_all(wal))
 }

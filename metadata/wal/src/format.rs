@@ -14,7 +14,8 @@ pub(crate) const ALIGN_BYTES: usize = 8;
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 
 const MAGIC: &[u8; 8] = b"SILTWAL\n";
-const VERSION: u32 = 1;
+/// The version that is written. Its files may be longer than their records: see [`SegmentHeader::is_preallocated`].
+pub(crate) const VERSION: u32 = 2;
 
 /// What a record says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,7 @@ impl RecordKind {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SegmentHeader {
+    pub(crate) version: u32,
     pub(crate) id: u64,
     /// The sequence number of the first record.
     pub(crate) first_sequence: u64,
@@ -60,10 +62,16 @@ pub(crate) struct SegmentHeader {
 }
 
 impl SegmentHeader {
+    /// Whether what follows the last record means nothing: zeros of a preallocated file, or an earlier life's records of a recycled one. Files of
+    /// version 1 end with their last record.
+    pub(crate) const fn is_preallocated(&self) -> bool {
+        self.version > 1
+    }
+
     pub(crate) fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.prologue_bytes.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.id.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.first_sequence.to_le_bytes());
@@ -83,7 +91,7 @@ impl SegmentHeader {
         if &bytes[..8] != MAGIC {
             return Err("the file is no log segment");
         }
-        if u32_at(bytes, 8) != VERSION {
+        if !(1..=VERSION).contains(&u32_at(bytes, 8)) {
             return Err("the segment's version is unknown");
         }
         if bytes[40..60].iter().any(|byte| *byte != 0) {
@@ -92,8 +100,13 @@ impl SegmentHeader {
         if u64_at(bytes, 24) > NUMBER_MAX || u64_at(bytes, 32) > NUMBER_MAX {
             return Err("the header has an impossible number");
         }
-        let header =
-            Self { prologue_bytes: u32_at(bytes, 12), id: u64_at(bytes, 16), first_sequence: u64_at(bytes, 24), next_index: u64_at(bytes, 32) };
+        let header = Self {
+            version: u32_at(bytes, 8),
+            prologue_bytes: u32_at(bytes, 12),
+            id: u64_at(bytes, 16),
+            first_sequence: u64_at(bytes, 24),
+            next_index: u64_at(bytes, 32),
+        };
         Ok((header, crc))
     }
 }
@@ -153,17 +166,38 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// Whether anywhere after `broken` lies a record that was written when the bytes at `broken` were durable already.
+    /// The whole records that lie after `broken` and belong to this life of the file, with their offsets. `next_sequence` is the number of the
+    /// record that would stand at `broken`.
     ///
-    /// Records of one write may reach the medium in any order, so a later record alone proves nothing; but one of a later write does: that
-    /// write began only after the sync of the one before.
-    pub(crate) fn proves_durable(salt: u32, segment: &'a [u8], broken: usize) -> bool {
+    /// The numbers are looked at first: payloads may be made of anything, recycled files are full of old records, and a checksum at each place of
+    /// a long one would take for ever.
+    pub(crate) fn live_after(salt: u32, segment: &'a [u8], broken: usize, next_sequence: u64) -> impl Iterator<Item = (usize, Self)> {
         let start = (broken + 1).next_multiple_of(ALIGN_BYTES);
-        (start..segment.len()).step_by(ALIGN_BYTES).any(|offset| {
-            // The cheap test first: payloads may be made of anything, and a checksum at each place of a long one would take for ever.
-            let Some(durable) = segment.get(offset + 12..offset + 16) else { return false };
-            let durable = u32_at(durable, 0) as usize;
-            durable > broken && durable <= offset && Self::decode(salt, segment, offset).is_some()
+        let sequences = next_sequence..=next_sequence.saturating_add((segment.len() / RECORD_HEADER_BYTES) as u64);
+        (start..segment.len()).step_by(ALIGN_BYTES).filter_map(move |offset| {
+            let sequence = u64_at(segment.get(offset..offset + RECORD_HEADER_BYTES)?, 16);
+            if !sequences.contains(&sequence) {
+                return None;
+            }
+            Self::decode(salt, segment, offset).map(|record| (offset, record))
+        })
+    }
+
+    /// What the bytes at `offset` say when they look like the record with this number, but are not whole. Only the sequence number is to be
+    /// trusted; the payload is cut where the segment ends.
+    pub(crate) fn broken(segment: &'a [u8], offset: usize, sequence: u64) -> Option<Self> {
+        let rest = segment.get(offset..)?;
+        let (header, after) = rest.split_at_checked(RECORD_HEADER_BYTES)?;
+        if u64_at(header, 16) != sequence || u32_at(header, 12) as usize > offset {
+            return None;
+        }
+        let payload_len = usize::try_from(u32_at(header, 4)).unwrap_or(usize::MAX).min(after.len());
+        Some(Self {
+            kind: RecordKind::from_code(u32_at(header, 8)).unwrap_or(RecordKind::Entry),
+            durable_bytes: u32_at(header, 12),
+            sequence,
+            index: u64_at(header, 24),
+            payload: &after[..payload_len],
         })
     }
 }
@@ -180,7 +214,7 @@ fn u64_at(bytes: &[u8], offset: usize) -> u64 {
 mod tests {
     use super::*;
 
-    const HEADER: SegmentHeader = SegmentHeader { id: 3, first_sequence: 90, next_index: 17, prologue_bytes: 64 };
+    const HEADER: SegmentHeader = SegmentHeader { version: VERSION, id: 3, first_sequence: 90, next_index: 17, prologue_bytes: 64 };
 
     #[test]
     fn a_header_comes_back_and_no_flipped_bit_passes() {
@@ -214,5 +248,19 @@ mod tests {
     #[test]
     fn zeros_are_no_record() {
         assert_eq!(Record::decode(0, &[0; 256], 0), None);
+        assert_eq!(Record::broken(&[0; 256], 0, 1), None);
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_life_is_found_by_its_own_salt_and_numbers_alone() {
+        let record = Record { kind: RecordKind::Entry, durable_bytes: 64, sequence: 5, index: 9, payload: b"old" };
+        let mut bytes = vec![0; 64];
+        record.encode(77, &mut bytes);
+        let found = |salt, next| Record::live_after(salt, &bytes, 8, next).map(|(offset, _)| offset).collect::<Vec<_>>();
+        assert_eq!(found(77, 4), [64]);
+        assert!(found(78, 4).is_empty(), "another life's checksums begin elsewhere");
+        assert!(found(77, 6).is_empty(), "its number is past");
+        assert_eq!(Record::broken(&bytes, 64, 5), Some(record));
+        assert_eq!(Record::broken(&bytes, 64, 6), None);
     }
 }

@@ -21,6 +21,7 @@ pub struct WalMetrics {
     batch_operations_max: AtomicU64,
     written_bytes: AtomicU64,
     segments_created: AtomicU64,
+    segments_recycled: AtomicU64,
     segments_removed: AtomicU64,
 }
 
@@ -37,11 +38,13 @@ pub struct MetricsSnapshot {
     pub operations: u64,
     /// The most operations that one batch carried.
     pub batch_operations_max: u64,
-    /// Bytes written to segment files.
+    /// Bytes of records written to segment files.
     pub written_bytes: u64,
-    /// Segment files made.
+    /// Segments begun.
     pub segments_created: u64,
-    /// Segment files removed after a purge.
+    /// Those of them that were begun in the file of a purged one.
+    pub segments_recycled: u64,
+    /// Segments removed after a purge, their files removed or kept for later.
     pub segments_removed: u64,
 }
 
@@ -72,6 +75,7 @@ impl WalMetrics {
             batch_operations_max: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
             segments_created: AtomicU64::new(0),
+            segments_recycled: AtomicU64::new(0),
             segments_removed: AtomicU64::new(0),
         }
     }
@@ -96,6 +100,7 @@ impl WalMetrics {
             batch_operations_max: load(&self.batch_operations_max),
             written_bytes: load(&self.written_bytes),
             segments_created: load(&self.segments_created),
+            segments_recycled: load(&self.segments_recycled),
             segments_removed: load(&self.segments_removed),
         }
     }
@@ -144,8 +149,9 @@ impl WalMetrics {
         self.written_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_created(&self) {
+    pub(crate) fn count_created(&self, is_recycled: bool) {
         self.segments_created.fetch_add(1, Ordering::Relaxed);
+        self.segments_recycled.fetch_add(u64::from(is_recycled), Ordering::Relaxed);
     }
 
     pub(crate) fn count_removed(&self) {

@@ -73,13 +73,20 @@ impl Queue {
         self.awaited > 0 || self.operations.len() >= UNAWAITED_MAX
     }
 
-    /// The next operations, in order, of about `bytes_max`, at least one if there is any.
-    pub(crate) fn take(&mut self, bytes_max: usize) -> Vec<Operation> {
+    /// All operations, in order.
+    pub(crate) fn take_all(&mut self) -> Vec<Operation> {
+        self.awaited = 0;
+        self.operations.drain(..).collect()
+    }
+
+    /// The next operations, in order, of about one batch's bytes, at least one if there is any.
+    pub(crate) fn take(&mut self, config: &WalConfig) -> Vec<Operation> {
         let mut taken = Vec::new();
         let mut bytes = 0;
         while let Some(operation) = self.operations.front() {
             bytes += operation.change.payload_bytes();
-            if bytes > bytes_max && !taken.is_empty() {
+            let is_full = bytes > config.batch_bytes_max || taken.len() >= config.batch_operations_max;
+            if is_full && !taken.is_empty() {
                 break;
             }
             let operation = self.operations.pop_front().expect("there is a front");

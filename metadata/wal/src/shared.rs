@@ -1,9 +1,9 @@
 //! What callers and the log's driver share.
 
-use crate::WalError;
 use crate::log::Log;
 use crate::parts::OnFatal;
 use crate::queue::{Operation, Queue};
+use crate::{WalConfig, WalError};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 
@@ -82,9 +82,9 @@ impl Shared {
     }
 
     /// The next operations to write: none when there is no work.
-    pub(crate) fn next_batch(&self, bytes_max: usize) -> Vec<Operation> {
+    pub(crate) fn next_batch(&self, config: &WalConfig) -> Vec<Operation> {
         let mut state = self.state.lock();
-        if state.has_work() { state.queue.take(bytes_max) } else { Vec::new() }
+        if state.has_work() { state.queue.take(config) } else { Vec::new() }
     }
 
     /// A batch is durable.
@@ -99,7 +99,7 @@ impl Shared {
         let waiting = {
             let mut state = self.state.lock();
             state.is_closing = true;
-            state.queue.take(usize::MAX)
+            state.queue.take_all()
         };
         drop(waiting);
     }
@@ -109,7 +109,7 @@ impl Shared {
         let (waiting, on_fatal) = {
             let mut state = self.state.lock();
             state.failure.get_or_insert_with(|| error.clone());
-            (state.queue.take(usize::MAX), state.on_fatal.take())
+            (state.queue.take_all(), state.on_fatal.take())
         };
         tracing::error!(%error, "the log failed: nothing more is promised");
         if let Some(on_fatal) = on_fatal {

@@ -5,6 +5,7 @@ use crate::log::{LogSpan, Slot};
 use crate::metrics::WalMetrics;
 use crate::queue::{Change, Done, Operation};
 use crate::recover::{Recovery, recover};
+use crate::segment::Place;
 use crate::shared::{OnWork, Shared, State};
 use crate::stepper::Stepper;
 use crate::writer::Writer;
@@ -86,7 +87,7 @@ impl Wal {
     fn recovered(parts: WalParts, on_work: Option<OnWork>) -> Result<(Writer, Self, Recovery), WalError> {
         let WalParts { disk, dir, config, on_fatal, clock } = parts;
         let metrics = Arc::new(WalMetrics::new(clock));
-        let mut recovered = recover(disk.as_ref(), &dir, &metrics)?;
+        let mut recovered = recover(&Place { disk: disk.as_ref(), dir: &dir, config: &config, metrics: &metrics })?;
         let recovery = recovered.recovery.clone();
         let log = std::mem::take(&mut recovered.log);
         let shared = Arc::new(Shared::new(State::new(log, on_fatal), on_work));

@@ -7,7 +7,7 @@ use crate::log::Slots;
 use crate::metrics::WalMetrics;
 use crate::queue::{Change, Operation};
 use crate::recover::Recovered;
-use crate::segment::{ActiveSegment, ClosedSegment, Position, create_segment};
+use crate::segment::{ActiveSegment, ClosedSegment, Place, Position, create_segment, grown_bytes, spare_path};
 use crate::shared::Shared;
 use siltstone_disk::Disk;
 use std::collections::VecDeque;
@@ -24,6 +24,8 @@ pub(crate) struct Writer {
     active: ActiveSegment,
     /// Oldest first.
     closed: VecDeque<ClosedSegment>,
+    /// Files of purged segments to write again.
+    spares: Vec<PathBuf>,
     next_sequence: u64,
     /// The log as it is in the files: behind the log in memory by what waits.
     next_index: u64,
@@ -48,7 +50,7 @@ impl Writer {
         recovered: Recovered,
     ) -> Self {
         let Recovered { active, closed, next_sequence, next_index, slots, .. } = recovered;
-        Self { disk, dir, config, shared, metrics, active, closed, next_sequence, next_index, slots, in_flight: None }
+        Self { disk, dir, config, shared, metrics, active, closed, spares: Vec::new(), next_sequence, next_index, slots, in_flight: None }
     }
 
     pub(crate) const fn shared(&self) -> &Arc<Shared> {
@@ -68,7 +70,7 @@ impl Writer {
     pub(crate) fn begin(&mut self) -> bool {
         let _guard = PoisonOnPanic(self.shared.clone());
         debug_assert!(self.in_flight.is_none(), "one batch at a time");
-        let batch = self.shared.next_batch(self.config.batch_bytes_max);
+        let batch = self.shared.next_batch(&self.config);
         if batch.is_empty() {
             return false;
         }
@@ -119,21 +121,32 @@ impl Writer {
         }
     }
 
-    /// Writes a batch behind what is durable. Gives its bytes.
+    /// Writes a batch behind what is durable. Gives the bytes of its records.
     fn write(&mut self, batch: &[Operation]) -> Result<usize, WalError> {
         let len: usize = batch.iter().map(|operation| change_bytes(&operation.change)).sum();
         let has_own_records = self.active.len > self.active.prologue_end;
         if has_own_records && self.active.len as usize + len > self.config.segment_bytes_max as usize {
             self.rotate()?;
         }
-        let mut bytes = Vec::with_capacity(len);
+        let start = u64::from(self.active.len);
+        let end = start + len as u64;
+        let padded_end = match &self.active {
+            ActiveSegment { is_preallocated: true, file_bytes, .. } => grown_bytes(end, *file_bytes, &self.config),
+            _ => end,
+        };
+        // What lies behind the records in a file that is long enough already stays as it is.
+        let write_bytes = if padded_end > self.active.file_bytes { padded_end - start } else { len as u64 };
+        let write_bytes = usize::try_from(write_bytes).expect("a segment fits in memory");
+        let mut bytes = Vec::with_capacity(write_bytes);
         for operation in batch {
             self.encode(&operation.change, &mut bytes);
         }
         debug_assert_eq!(bytes.len(), len);
-        let ActiveSegment { file, path, len, .. } = &self.active;
-        self.metrics.watch(|| file.write_all_at(&bytes, u64::from(*len))).map_err(|error| WalError::io("write log file", path, error))?;
-        Ok(bytes.len())
+        bytes.resize(write_bytes, 0);
+        let ActiveSegment { file, path, file_bytes, .. } = &mut self.active;
+        self.metrics.watch(|| file.write_all_at(&bytes, start)).map_err(|error| WalError::io("write log file", path, error))?;
+        *file_bytes = padded_end.max(*file_bytes);
+        Ok(len)
     }
 
     fn encode(&mut self, change: &Change, out: &mut Vec<u8>) {
@@ -170,24 +183,36 @@ impl Writer {
     /// Begins a new segment. The present one is durable to its end, as the last batch was synced.
     fn rotate(&mut self) -> Result<(), WalError> {
         let position = Position { id: self.active.id + 1, first_sequence: self.next_sequence, next_index: self.next_index };
-        let (active, next_sequence) = create_segment(self.disk.as_ref(), &self.dir, &position, &self.slots, &self.metrics)?;
+        let spare = self.spares.pop();
+        let place = Place { disk: self.disk.as_ref(), dir: &self.dir, config: &self.config, metrics: &self.metrics };
+        let (active, next_sequence) = create_segment(&place, &position, &self.slots, spare)?;
         let full = std::mem::replace(&mut self.active, active);
-        self.closed.push_back(ClosedSegment { path: full.path, entry_index_max: full.entry_index_max });
+        let ActiveSegment { path, id, file_bytes, entry_index_max, .. } = full;
+        self.closed.push_back(ClosedSegment { path, id, file_bytes, entry_index_max });
         self.next_sequence = next_sequence;
         Ok(())
     }
 
-    /// Removes the oldest segments whose entries are all purged. One at a time with a sync of the directory after each: two un-synced
-    /// removals might survive a crash in the wrong order and leave a gap.
+    /// Removes the oldest segments whose entries are all purged, or keeps their files for later. One at a time with a sync of the directory after
+    /// each: two un-synced removals might survive a crash in the wrong order and leave a gap.
     fn remove_purged(&mut self) -> Result<(), WalError> {
         let Some((purged, _)) = &self.slots.purged else { return Ok(()) };
         while let Some(oldest) = self.closed.front()
             && oldest.entry_index_max.is_none_or(|max| max <= *purged)
         {
             let path = &oldest.path;
-            self.metrics.watch(|| self.disk.remove_file(path)).map_err(|error| WalError::io("remove log file", path, error))?;
+            // A payload may be longer than a segment should be: such a file is not worth its space.
+            let is_kept = self.spares.len() < self.config.spare_segments_max && oldest.file_bytes <= u64::from(self.config.segment_bytes_max);
+            let spare = is_kept.then(|| spare_path(&self.dir, oldest.id));
+            match &spare {
+                Some(spare) => self.metrics.watch(|| self.disk.rename(path, spare)),
+                None => self.metrics.watch(|| self.disk.remove_file(path)),
+            }
+            .map_err(|error| WalError::io("remove log file", path, error))?;
             self.metrics.watch(|| self.disk.sync_dir(&self.dir)).map_err(|error| WalError::io("sync log directory", &self.dir, error))?;
             self.metrics.count_removed();
+            // Written again only now that it is durable that the file is no segment any more.
+            self.spares.extend(spare);
             self.closed.pop_front();
         }
         Ok(())

@@ -11,7 +11,7 @@ use siltstone_wal::{LogSpan, Slot, Wal, WalConfig, WalError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use support::{Contents, Step, dir, open, run, script, submit, try_open};
+use support::{Contents, Step, dir, ends, open, run, script, submit, try_open};
 
 #[test]
 fn a_log_is_as_it_was_after_a_restart() {
@@ -170,13 +170,14 @@ fn a_full_disk_is_exhaustion_and_ends_the_log() {
     let disk = LossyDisk::new();
     let wal = open(&disk);
     run(&wal, &Step::Append(vec![1; 10]));
-    disk.set_space_left(Some(20));
-    let step = Step::Append(vec![2; 50]);
+    disk.set_space_left(Some(200));
+    let step = Step::Append(vec![2; 400]);
     assert_eq!(Wal::blocking(|done| submit(&wal, &step, done)).unwrap_err().kind(), ErrorKind::Exhausted);
     drop(wal);
     disk.set_space_left(None);
     let (wal, recovery) = try_open(&disk).unwrap();
-    assert_eq!(recovery.cut.map(|(_, bytes)| bytes), Some(20), "the part that fitted is a torn tail");
+    let held = 256 - 64 - 48;
+    assert_eq!(recovery.cut.map(|(_, bytes)| bytes), Some(held + 200), "the part that fitted is a torn tail");
     assert_eq!(Contents::of(&wal).entries, [vec![1; 10]]);
 }
 
@@ -226,16 +227,72 @@ fn purged_segments_go_and_the_newest_values_stay() {
     for value in 0..50 {
         run(&wal, &Step::Append(vec![value; 100]));
     }
-    let before = disk.list_dir(dir()).unwrap().len();
+    let before = ends(&disk).len();
     assert!(before > 5, "{before} segments");
     run(&wal, &Step::Purge(45));
     // Files go after the purge was reported; closing waits for that.
     wal.close();
-    let after = disk.list_dir(dir()).unwrap().len();
+    let after = ends(&disk).len();
     assert!(after <= 2, "{after} segments are left");
+    let spares = disk.list_dir(dir()).unwrap().iter().filter(|entry| entry.name.ends_with(".wal.free")).count();
+    assert_eq!(spares, support::config().spare_segments_max, "so many files wait for their next life");
     let contents = Contents::of(&open(&disk));
     assert_eq!((contents.first, contents.entries.len(), contents.purged), (46, 4, Some(45)));
-    assert_eq!(contents.slots, [Some(vec![3; 9]), None, Some(vec![4; 30])]);
+    assert_eq!(contents.slots, [Some(vec![3; 9]), None, Some(vec![4; 30]), None]);
+}
+
+#[test]
+fn a_log_whose_files_are_recycled_does_not_grow() {
+    let disk = LossyDisk::new();
+    let wal = open(&disk);
+    let mut model = Contents::default();
+    let mut step = |step: Step| {
+        run(&wal, &step);
+        model.apply(&step);
+        model.next()
+    };
+    for value in 0..200 {
+        let next = step(Step::Append(vec![value; 100]));
+        if next > 12 && value % 4 == 0 {
+            step(Step::Purge(next - 8));
+        }
+    }
+    wal.close();
+    let metrics = wal.metrics().snapshot();
+    assert!(metrics.segments_recycled > 30 && metrics.segments_created - metrics.segments_recycled < 8, "{metrics:?}");
+    assert!(disk.list_dir(dir()).unwrap().len() < 8);
+    for seed in 0..10 {
+        let after = open(&disk.crash_image(seed));
+        assert_eq!(Contents::of(&after), model);
+        let names: Vec<_> = disk.crash_image(seed).list_dir(dir()).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert!(names.iter().any(|name| name.ends_with(".wal")), "{names:?}");
+    }
+}
+
+#[test]
+fn spare_and_unfinished_files_are_removed_at_start() {
+    let disk = LossyDisk::new();
+    let wal = open(&disk);
+    run(&wal, &Step::Vote(1));
+    drop(wal);
+    for name in ["0000000000000007.wal.free", "0000000000000002.wal.tmp"] {
+        disk.create_new(&dir().join(name)).unwrap().write_all_at(b"anything", 0).unwrap();
+    }
+    let wal = open(&disk);
+    assert_eq!(wal.get(Slot::Vote), Some(vec![1; 9].into()));
+    assert_eq!(disk.list_dir(dir()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_file_longer_than_a_segment_should_be_is_not_kept() {
+    let disk = LossyDisk::new();
+    let wal = open(&disk);
+    for value in 0..4 {
+        run(&wal, &Step::Append(vec![value; 2_000]));
+    }
+    run(&wal, &Step::Purge(3));
+    wal.close();
+    assert!(disk.list_dir(dir()).unwrap().iter().all(|entry| entry.name.ends_with(".wal")));
 }
 
 #[test]

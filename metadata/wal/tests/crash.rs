@@ -7,7 +7,7 @@ mod support;
 use siltstone_disk::LossyDisk;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{Contents, Step, open, run, script, submit, try_open};
+use support::{Contents, Step, open, prefixes, rounds, run, run_stepped, script, script_from, submit, try_open, try_open_stepped};
 
 /// Steps that are submitted together, so that writes carry several.
 fn groups(steps: &[Step]) -> impl Iterator<Item = &[Step]> {
@@ -53,18 +53,8 @@ fn run_until_crash(disk: &LossyDisk, steps: &[Step]) -> (usize, usize) {
     (acknowledged.load(Ordering::SeqCst), submitted)
 }
 
-fn prefixes(start: &Contents, steps: &[Step]) -> Vec<Contents> {
-    let mut model = start.clone();
-    let mut prefixes = vec![model.clone()];
-    for step in steps {
-        model.apply(step);
-        prefixes.push(model.clone());
-    }
-    prefixes
-}
-
 fn sweep(steps: &[Step], seeds: u64) -> usize {
-    let prefixes = prefixes(&Contents::default(), steps);
+    let prefixes = prefixes(steps);
     let mut crashes = 0;
     for point in 1.. {
         let disk = LossyDisk::new();
@@ -74,19 +64,20 @@ fn sweep(steps: &[Step], seeds: u64) -> usize {
         for seed in 0..seeds {
             let mut disk = disk.crash_image(seed * 1_000_003 + point);
             let what = format!("crash at operation {point}, seed {seed}: {acknowledged} acknowledged of {submitted} submitted");
-            let (wal, _) = try_open(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let (wal, stepper) = try_open_stepped(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
             let found = Contents::of(&wal);
             assert!(prefixes[acknowledged..=submitted].contains(&found), "{what}: found {found:?}");
 
             // Life goes on: more is written over whatever the crash left, power fails once more, and it is all there.
             let mut model = found;
-            for step in [Step::Append(vec![0xee; 33]), Step::Vote(200), Step::Append(vec![0xdd; 65])] {
-                run(&wal, &step);
+            for step in script_from(model.clone(), 12 + 20 * (seed % 2), seed + point) {
+                run_stepped(&wal, &stepper, &step);
                 model.apply(&step);
             }
             drop(wal);
             disk = disk.crash(seed);
-            assert_eq!(Contents::of(&open(&disk)), model, "{what}, then again");
+            let again = try_open_stepped(&disk).unwrap_or_else(|error| panic!("{what}, then again: {error}")).0;
+            assert_eq!(Contents::of(&again), model, "{what}, then again");
             crashes += 1;
         }
         if finished {
@@ -97,15 +88,27 @@ fn sweep(steps: &[Step], seeds: u64) -> usize {
 }
 
 #[test]
+fn the_sweeps_meet_recycled_files() {
+    for seed in [11, 12] {
+        let wal = open(&LossyDisk::new());
+        for step in &script(70, seed) {
+            run(&wal, step);
+        }
+        let metrics = wal.metrics().snapshot();
+        assert!(metrics.segments_recycled > 1, "{metrics:?}");
+    }
+}
+
+#[test]
 fn everything_acknowledged_survives_a_crash_at_every_operation() {
-    let crashes = sweep(&script(70, 11), 6) + sweep(&script(70, 12), 6);
+    let crashes: usize = (0..rounds(3)).map(|round| sweep(&script(70, 11 + round), 6)).sum();
     assert!(crashes > 1_000, "{crashes} crashes");
 }
 
 #[test]
 fn a_crash_during_recovery_loses_nothing_either() {
     let steps = script(40, 5);
-    let prefixes = prefixes(&Contents::default(), &steps);
+    let prefixes = prefixes(&steps);
     let mut recovered = 0;
     for point in (1..80).step_by(3) {
         let disk = LossyDisk::new();
@@ -115,8 +118,8 @@ fn a_crash_during_recovery_loses_nothing_either() {
             for during in 1..12 {
                 let disk = disk.crash_image(seed);
                 disk.arm_crash_after(during);
-                let first = try_open(&disk).map(|(wal, _)| Contents::of(&wal));
-                let again = Contents::of(&open(&disk.crash(seed + 100)));
+                let first = try_open_stepped(&disk).map(|(wal, _)| Contents::of(&wal));
+                let again = Contents::of(&try_open_stepped(&disk.crash(seed + 100)).unwrap().0);
                 assert!(prefixes[acknowledged..=submitted].contains(&again), "point {point}, seed {seed}, during {during}");
                 if let Ok(first) = first {
                     assert_eq!(again, first, "what an opened log showed is durable: point {point}, seed {seed}, during {during}");

@@ -6,13 +6,17 @@ mod support;
 
 use siltstone_core::ErrorKind;
 use siltstone_disk::LossyDisk;
-use siltstone_wal::{Wal, WalError};
+use siltstone_wal::{DumpedSegment, Wal, WalError, dump};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use support::{Contents, Step, disk_with, files, open, run, script, submit, try_open};
+use std::path::{Path, PathBuf};
+use support::{Contents, Step, dir, disk_with, ends, files, open, rounds, run, script, submit, try_open, try_open_stepped};
 
 struct Sample {
+    /// Segments; the spare files stand in `spares`.
     files: BTreeMap<PathBuf, Vec<u8>>,
+    spares: BTreeMap<PathBuf, Vec<u8>>,
+    /// Where the records of each segment end.
+    ends: BTreeMap<PathBuf, usize>,
     /// Where the last write begins, in the last file.
     last_write: usize,
     contents: Contents,
@@ -20,16 +24,16 @@ struct Sample {
     prefixes: Vec<Contents>,
 }
 
-/// A log of several segments. Its last write carries three records.
-fn sample() -> Sample {
+/// A log of several segments, some of them in recycled files. Its last write carries three records.
+fn sample(seed: u64) -> Sample {
     let disk = LossyDisk::new();
     let wal = open(&disk);
     let mut model = Contents::default();
-    for step in script(60, 3) {
+    for step in script(60, seed) {
         run(&wal, &step);
         model.apply(&step);
     }
-    let last_write = files(&disk).last_entry().unwrap().get().len();
+    let before = ends(&disk);
     let mut prefixes = vec![model.clone()];
     wal.append(model.next(), vec![vec![1; 40].into(), vec![2; 3].into(), vec![].into()], Box::new(|_| {})).unwrap();
     for payload in [vec![1; 40], vec![2; 3], vec![]] {
@@ -37,47 +41,104 @@ fn sample() -> Sample {
         prefixes.push(model.clone());
     }
     wal.close();
-    let files = files(&disk);
-    assert!(files.len() > 3, "{} segments", files.len());
-    Sample { files, last_write, contents: model, prefixes }
+    let (files, spares) = files(&disk).into_iter().partition(|(path, _)| path.extension().is_some_and(|extension| extension == "wal"));
+    let ends = ends(&disk);
+    let last = ends.keys().next_back().unwrap();
+    // It may have begun a segment.
+    let last_write = before.get(last).copied().unwrap_or_else(|| 64 + dump_last(&disk).header.unwrap().prologue_bytes as usize);
+    Sample { last_write, files, spares, ends, contents: model, prefixes }
 }
 
-#[test]
-fn every_flipped_byte_is_damage_or_a_torn_last_write() {
-    let sample = sample();
-    assert_eq!(Contents::of(&open(&disk_with(&sample.files))), sample.contents);
+fn dump_last(disk: &LossyDisk) -> DumpedSegment {
+    dump(disk, dir()).unwrap().last().unwrap().unwrap()
+}
+
+/// A sample that has everything: several segments, spare files, and behind the records of some file zeros, of another old records.
+fn rich_sample() -> Sample {
+    let is_rich = |sample: &Sample| {
+        let tails: Vec<_> = sample.files.iter().map(|(path, bytes)| &bytes[sample.ends[path]..]).collect();
+        let has_old_records = tails.iter().any(|tail| tail.iter().filter(|byte| **byte != 0).count() > 40);
+        let has_zeros = tails.iter().any(|tail| tail.len() > 16 && tail.iter().all(|byte| *byte == 0));
+        sample.files.len() > 3 && !sample.spares.is_empty() && has_old_records && has_zeros
+    };
+    (0..500).map(sample).find(is_rich).expect("one of so many scripts meets everything")
+}
+
+/// Opens a sample with one file changed. Damage must name that file, at or before the change; else what the log holds is given.
+fn open_changed(sample: &Sample, path: &Path, changed: Vec<u8>, offset: usize, what: &dyn Fn() -> String) -> Option<Contents> {
+    let mut files = sample.files.clone();
+    files.extend(sample.spares.clone());
+    files.insert(path.to_owned(), changed);
+    match try_open_stepped(&disk_with(&files)) {
+        Err(WalError::Corrupt { file, offset: at, .. }) => {
+            assert_eq!(file, path, "{}", what());
+            assert!(at <= offset as u64, "{} is reported at {at}", what());
+            None
+        }
+        Err(other) => panic!("{}: {other}", what()),
+        Ok((wal, _)) => Some(Contents::of(&wal)),
+    }
+}
+
+/// Flips each bit of each file. Gives how many flips were refused, cut, and without effect.
+fn flip_all(sample: &Sample) -> [usize; 3] {
     let last = sample.files.keys().next_back().unwrap().clone();
-    let (mut refused, mut cut) = (0, 0);
+    let mut counts = [0; 3];
     for (path, bytes) in &sample.files {
-        for offset in 0..bytes.len() {
-            for flip in [0x01, 0x80, 0xff] {
-                let mut damaged = sample.files.clone();
-                damaged.get_mut(path).unwrap()[offset] ^= flip;
-                let what = format!("{} byte {offset} ^ {flip:#x}", path.display());
-                match try_open(&disk_with(&damaged)) {
-                    Err(WalError::Corrupt { file, offset: at, .. }) => {
-                        assert_eq!(&file, path, "{what}");
-                        assert!(at <= offset as u64, "{what} is reported at {at}");
-                        refused += 1;
-                    }
-                    Err(other) => panic!("{what}: {other}"),
-                    Ok((wal, recovery)) => {
-                        assert!(*path == last && offset >= sample.last_write, "{what} was not noticed");
-                        assert!(recovery.cut.is_some(), "{what}");
-                        let contents = Contents::of(&wal);
-                        assert!(sample.prefixes[..3].contains(&contents), "{what} left {contents:?}");
-                        cut += 1;
-                    }
-                }
+        for bit in 0..bytes.len() * 8 {
+            let offset = bit / 8;
+            let what = || format!("{} byte {offset} bit {}", path.display(), bit % 8);
+            let mut changed = bytes.clone();
+            changed[offset] ^= 1 << (bit % 8);
+            let found = open_changed(sample, path, changed, offset, &what);
+            if offset >= sample.ends[path] {
+                assert_eq!(found.as_ref(), Some(&sample.contents), "{}: no record is there", what());
+                counts[2] += 1;
+            } else if *path == last && offset >= sample.last_write {
+                let found = found.unwrap_or_else(|| panic!("{}: the last write may have been torn", what()));
+                assert!(sample.prefixes[..3].contains(&found), "{} left {found:?}", what());
+                counts[1] += 1;
+            } else {
+                assert_eq!(found, None, "{} was not noticed", what());
+                counts[0] += 1;
             }
         }
     }
-    assert!(refused > 5_000 && cut > 300, "{refused} refused, {cut} cut");
+    for (path, bytes) in &sample.spares {
+        for offset in (0..bytes.len()).step_by(7) {
+            let mut changed = bytes.clone();
+            changed[offset] ^= 1;
+            assert_eq!(open_changed(sample, path, changed, offset, &|| "a spare".to_owned()).as_ref(), Some(&sample.contents));
+        }
+    }
+    counts
+}
+
+#[test]
+fn every_flipped_bit_is_damage_or_a_torn_last_write_or_means_nothing() {
+    let counts = flip_all(&rich_sample());
+    assert!(counts[0] > 10_000 && counts[1] > 1_000 && counts[2] > 1_000, "refused, cut, without effect: {counts:?}");
+    for round in 1..rounds(3) {
+        flip_all(&sample(1_000 + round));
+    }
+}
+
+#[test]
+fn a_torn_last_write_is_told() {
+    let sample = rich_sample();
+    let last = sample.files.keys().next_back().unwrap().clone();
+    for offset in sample.last_write + 32..sample.ends[&last] - 32 {
+        let mut damaged = sample.files.clone();
+        damaged.get_mut(&last).unwrap()[offset] ^= 0xff;
+        let (_, recovery) = try_open(&disk_with(&damaged)).unwrap();
+        let (file, bytes) = recovery.cut.unwrap_or_else(|| panic!("byte {offset}"));
+        assert!(file == last && bytes >= 32, "byte {offset}: {bytes} bytes cut");
+    }
 }
 
 #[test]
 fn damage_names_its_file_and_place() {
-    let mut sample = sample();
+    let mut sample = rich_sample();
     let path = sample.files.keys().next().unwrap().clone();
     sample.files.get_mut(&path).unwrap()[70] ^= 1;
     let error = try_open(&disk_with(&sample.files)).err().unwrap();
@@ -93,16 +154,17 @@ fn damage_names_its_file_and_place() {
 
 #[test]
 fn a_shortened_last_file_is_a_torn_tail_and_a_shortened_earlier_one_is_damage() {
-    let sample = sample();
+    let sample = rich_sample();
     let last = sample.files.keys().next_back().unwrap();
     for (path, bytes) in &sample.files {
         for len in 0..bytes.len() {
             let mut damaged = sample.files.clone();
             damaged.get_mut(path).unwrap().truncate(len);
-            let opened = try_open(&disk_with(&damaged));
+            let opened = try_open(&disk_with(&damaged)).map(|(wal, _)| Contents::of(&wal));
             if path == last && len >= sample.last_write {
-                let contents = Contents::of(&opened.unwrap().0);
-                assert!(sample.prefixes.contains(&contents), "cut at {len}");
+                assert!(sample.prefixes.contains(&opened.unwrap()), "cut at {len}");
+            } else if len >= sample.ends[path] {
+                assert_eq!(opened.unwrap(), sample.contents, "{} cut at {len}: no record is there", path.display());
             } else if path == last {
                 // Lengths are durable with the bytes, so no crash does this; still nothing may be invented.
                 assert!(opened.is_ok() || matches!(opened, Err(WalError::Corrupt { .. })));
@@ -115,7 +177,7 @@ fn a_shortened_last_file_is_a_torn_tail_and_a_shortened_earlier_one_is_damage() 
 
 #[test]
 fn a_missing_swapped_or_renamed_file_is_damage() {
-    let sample = sample();
+    let sample = rich_sample();
     let paths: Vec<_> = sample.files.keys().cloned().collect();
     for missing in &paths[..paths.len() - 1] {
         let mut damaged = sample.files.clone();
@@ -130,25 +192,28 @@ fn a_missing_swapped_or_renamed_file_is_damage() {
 
 #[test]
 fn a_record_from_elsewhere_does_not_pass() {
-    let sample = sample();
+    let sample = rich_sample();
     let paths: Vec<_> = sample.files.keys().cloned().collect();
     // The same bytes twice in one file, and a record of another file.
     let last = paths.last().unwrap();
-    let mut repeated = sample.files.clone();
-    let tail = sample.files[last][sample.last_write..].to_vec();
-    repeated.get_mut(last).unwrap().extend_from_slice(&tail);
+    let at_end = |bytes: &[u8]| {
+        let mut files = sample.files.clone();
+        let file = files.get_mut(last).unwrap();
+        file.truncate(sample.ends[last]);
+        file.extend_from_slice(bytes);
+        files
+    };
+    let repeated = at_end(&sample.files[last][sample.last_write..sample.ends[last]]);
     assert!(matches!(try_open(&disk_with(&repeated)), Err(WalError::Corrupt { .. })));
-    let mut foreign = sample.files.clone();
-    let record = sample.files[&paths[0]][64..].to_vec();
-    foreign.get_mut(last).unwrap().extend_from_slice(&record);
+    let foreign = at_end(&sample.files[&paths[0]][64..sample.ends[&paths[0]]]);
     let (wal, recovery) = try_open(&disk_with(&foreign)).unwrap();
-    assert_eq!(recovery.cut.map(|(_, bytes)| bytes), Some(record.len() as u64), "never written here, so nothing that was acknowledged");
+    assert_eq!(recovery.cut, None, "never written here: as in any recycled file");
     assert_eq!(Contents::of(&wal), sample.contents);
 }
 
 #[test]
 fn a_cut_tail_stays_cut() {
-    let mut sample = sample();
+    let mut sample = rich_sample();
     let last = sample.files.keys().next_back().unwrap().clone();
     // The first of the last write's three records is torn; the two others are whole.
     sample.files.get_mut(&last).unwrap()[sample.last_write + 40] ^= 1;
@@ -171,7 +236,7 @@ fn a_cut_tail_stays_cut() {
 #[test]
 fn arbitrary_bytes_never_panic() {
     use proptest::prelude::*;
-    let sample = sample();
+    let sample = rich_sample();
     let path = sample.files.keys().next_back().unwrap().clone();
     proptest!(ProptestConfig::with_cases(200), |(noise: Vec<u8>, at in 0..3_000_usize, keep: bool)| {
         let mut damaged = sample.files.clone();

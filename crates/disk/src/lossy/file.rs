@@ -43,7 +43,7 @@ impl DiskFile for LossyFile {
 
     fn sync_data(&self) -> io::Result<()> {
         let (stall, up_to) = {
-            let mut state = self.shared.powered()?;
+            let mut state = self.shared.alive()?;
             // A sync covers what was written before it began, not what is written while it runs.
             let up_to = state.sequence;
             state.counts.syncs_waiting += 1;
@@ -56,10 +56,15 @@ impl DiskFile for LossyFile {
         if !stall.is_zero() {
             std::thread::sleep(stall);
         }
-        let (mut state, fate) = self.shared.begin()?;
+        let (mut state, fate) = self.shared.begin().inspect_err(|_| self.file.lock().doom(up_to))?;
         state.counts.syncs += 1;
-        if fate == Fate::LosesPower {
-            return Err(power_lost());
+        match fate {
+            Fate::LosesPower => return Err(power_lost()),
+            Fate::Fails(kind) => {
+                self.file.lock().doom(up_to);
+                return Err(kind.error());
+            }
+            Fate::Lives => {}
         }
         match &mut state.syncs_until_error {
             Some(left) if *left <= 1 => {

@@ -13,6 +13,7 @@ use crash::Crash;
 use file::LossyFile;
 use node::{DirNode, FileNode, NameChange, Node};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use rustix::io::Errno;
 use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
@@ -41,6 +42,27 @@ pub struct DiskCounts {
     pub dir_syncs: u64,
     /// Reads of file bytes.
     pub reads: u64,
+    /// Operations that failed because of [`LossyDisk::fail_operation`].
+    pub faults: u64,
+}
+
+/// An error that a disk reports once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What the error says.
+    pub kind: FaultKind,
+    /// Whether a change that reports it was made all the same, as a request may be whose answer was lost. Never of a failed sync of a file: what
+    /// that should have made durable is lost at a crash.
+    pub takes_effect: bool,
+}
+
+/// What a [`Fault`]'s error says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// `EIO`.
+    Io,
+    /// `ENOSPC`.
+    NoSpace,
 }
 
 struct Shared {
@@ -59,16 +81,19 @@ struct State {
     mutations_left: Option<u64>,
     space_left_bytes: Option<u64>,
     syncs_until_error: Option<u64>,
+    operations_until_fault: Option<(u64, Fault)>,
     syncs_held: bool,
     sync_stall: Duration,
     now_ms: i64,
 }
 
-/// Whether an operation is the one during which the power fails: it then happens, un-synced, and reports the failure.
+/// Whether an operation is the one during which the power fails, or one that is told to fail. It then happens all the same, un-synced, and reports
+/// the failure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Lives,
     LosesPower,
+    Fails(FaultKind),
 }
 
 impl Fate {
@@ -76,7 +101,30 @@ impl Fate {
         match self {
             Self::Lives => Ok(()),
             Self::LosesPower => Err(power_lost()),
+            Self::Fails(kind) => Err(kind.error()),
         }
+    }
+}
+
+impl FaultKind {
+    fn error(self) -> io::Error {
+        match self {
+            Self::Io => Errno::IO,
+            Self::NoSpace => Errno::NOSPC,
+        }
+        .into()
+    }
+}
+
+impl State {
+    /// Counts an operation, and tells whether it is the one that fails.
+    fn fault(&mut self) -> Option<Fault> {
+        let (left, fault) = self.operations_until_fault.as_mut()?;
+        *left -= 1;
+        let fault = (*left == 0).then_some(*fault)?;
+        self.operations_until_fault = None;
+        self.counts.faults += 1;
+        Some(fault)
     }
 }
 
@@ -144,6 +192,11 @@ impl LossyDisk {
         self.shared.state.lock().syncs_until_error = Some(nth.max(1));
     }
 
+    /// The `nth` operation from now (1 is the next) fails once. Everything counts: reads, lists and opens as well as changes and syncs.
+    pub fn fail_operation(&self, nth: u64, fault: Fault) {
+        self.shared.state.lock().operations_until_fault = Some((nth.max(1), fault));
+    }
+
     /// Each sync of a file takes this long.
     pub fn set_sync_stall(&self, stall: Duration) {
         self.shared.state.lock().sync_stall = stall;
@@ -175,7 +228,11 @@ impl LossyDisk {
 impl Shared {
     /// Starts a changing operation: refuses without power, counts, and says whether the power fails during it.
     fn begin(&self) -> io::Result<(MutexGuard<'_, State>, Fate)> {
-        let mut state = self.powered()?;
+        let mut state = self.alive()?;
+        let fault = state.fault();
+        if let Some(Fault { kind, takes_effect: false }) = fault {
+            return Err(kind.error());
+        }
         state.sequence += 1;
         state.counts.mutations += 1;
         let fate = match &mut state.mutations_left {
@@ -190,10 +247,17 @@ impl Shared {
             }
             None => Fate::Lives,
         };
+        let fate = fault.map_or(fate, |fault| Fate::Fails(fault.kind));
         Ok((state, fate))
     }
 
+    /// Starts an operation that changes nothing.
     fn powered(&self) -> io::Result<MutexGuard<'_, State>> {
+        let mut state = self.alive()?;
+        state.fault().map_or(Ok(state), |fault| Err(fault.kind.error()))
+    }
+
+    fn alive(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.state.lock();
         if state.powered_off { Err(power_lost()) } else { Ok(state) }
     }
@@ -320,9 +384,10 @@ impl Disk for LossyDisk {
         let (mut state, fate) = self.shared.begin()?;
         let dir = self.shared.dir(path)?;
         state.counts.dir_syncs += 1;
-        fate.outcome()?;
-        dir.lock().sync(state.sequence);
-        Ok(())
+        if fate != Fate::LosesPower {
+            dir.lock().sync(state.sequence);
+        }
+        fate.outcome()
     }
 
     fn list_dir(&self, path: &Path) -> io::Result<Vec<DirEntry>> {

@@ -17,7 +17,7 @@ pub use vectors::{CommitVectors, VectorPart};
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
-use siltstone_core::{BatchId, ChunkId, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
+use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 
 const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
 const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
@@ -138,6 +138,15 @@ pub enum CommandBody {
     },
     /// Adds indexes over vectors of entries: a compare-and-swap. → [`Reply::Done`]
     CommitIndexes(CommitIndexes),
+    /// Gives a setting a value, or removes it: a compare-and-swap where a position is expected. → [`Reply::Setting`]
+    PutSetting {
+        /// Its key, 1 to [`SETTING_KEY_LEN_MAX`](crate::manifest::SETTING_KEY_LEN_MAX) bytes.
+        key: String,
+        /// The value; none removes it.
+        value: Option<Vec<u8>>,
+        /// The position of the last change that the proposer knows, 0 for a setting that is not there; none where it does not matter.
+        expected: Option<CommitIndex>,
+    },
 }
 
 impl CommandBody {
@@ -163,7 +172,8 @@ impl CommandBody {
             | Self::AddModel { .. }
             | Self::UseModel { .. }
             | Self::RemoveModel { .. }
-            | Self::DeclareVectorField { .. } => None,
+            | Self::DeclareVectorField { .. }
+            | Self::PutSetting { .. } => None,
         }
     }
 
@@ -190,6 +200,7 @@ impl CommandBody {
             Self::RemoveModel { .. } => "remove_model",
             Self::DeclareVectorField { .. } => "declare_vector_field",
             Self::CommitIndexes(_) => "commit_indexes",
+            Self::PutSetting { .. } => "put_setting",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use siltstone_core::{
-    BatchId, ChunkId, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId,
+    BatchId, ChunkId, CommitIndex, Epoch, ErrorKind, Incarnation, ModelId, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId,
 };
 
 /// What a command did.
@@ -52,6 +52,11 @@ pub enum Reply {
     VectorField {
         /// The dimension that holds, which may be an earlier command's.
         dimension: u16,
+    },
+    /// The setting has the value, or is gone.
+    Setting {
+        /// The position of this change; 0 for a setting that is not there.
+        changed_at: CommitIndex,
     },
 }
 
@@ -192,6 +197,16 @@ pub enum Rejection {
         /// The index.
         index: VectorIndexId,
     },
+    /// A compare-and-swap lost: the setting was changed by another.
+    #[error("change setting {key:?}: it was last changed at log position {changed_at}, not {expected}; read it again")]
+    SettingConflict {
+        /// Its key.
+        key: String,
+        /// The position that was expected.
+        expected: CommitIndex,
+        /// The position of its last change; 0 where it is not there.
+        changed_at: CommitIndex,
+    },
 }
 
 impl Rejection {
@@ -212,6 +227,7 @@ impl Rejection {
             | Self::ObjectConflict { .. }
             | Self::VectorConflict { .. }
             | Self::IndexConflict { .. }
+            | Self::SettingConflict { .. }
             | Self::StillNamed { .. } => ErrorKind::Conflict,
             Self::NamespaceName { .. } | Self::WrongNamespace { .. } | Self::IdNotAllocated { .. } | Self::Invalid { .. } => ErrorKind::InvalidInput,
         }

@@ -13,6 +13,7 @@ mod producer;
 mod records;
 mod retired;
 mod segment;
+mod setting;
 mod vectors;
 
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
@@ -24,6 +25,7 @@ pub use producer::{ProducerKey, ProducerState, SEQUENCE_WINDOW};
 pub use records::{BatchRecord, BatchState, ByteRange, CheckedRange, Fate, ObjectRecord, ObjectState};
 pub use retired::{RetiredBatch, RetiredBatches};
 pub use segment::{ChunkList, ChunkListError, SegmentRecord};
+pub use setting::{SETTING_KEY_LEN_MAX, SETTING_VALUE_LEN_MAX, SETTINGS_MAX, SettingRecord};
 pub use vectors::{ModelRecord, ModelState, VectorSetRecord};
 
 use siltstone_core::{BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
@@ -68,6 +70,8 @@ pub struct Manifest {
     pub jobs: Map<Arc<str>, Epoch>,
     /// Embedding models.
     pub models: Map<ModelId, Arc<ModelRecord>>,
+    /// Settings by key.
+    pub settings: Map<Arc<str>, Arc<SettingRecord>>,
     /// Sums over all namespaces.
     pub totals: Totals,
 }

@@ -1,9 +1,10 @@
 //! The payloads of root and shards, version 1 (postcard). See `docs/formats/snapshot.md`.
 
 use super::ShardRef;
+use super::directory::StoredDirectory;
 use crate::manifest::{
-    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SliceRef,
-    VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
+    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SettingRecord,
+    SliceRef, VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
 };
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
@@ -40,6 +41,14 @@ pub(super) enum StoredShard {
     Models(Vec<ModelRecord>),
     /// By rising namespace; namespaces without vector fields are left out.
     EntryVectors(Vec<StoredEntryVectors>),
+    /// By rising key.
+    Settings(Vec<SettingRecord>),
+    Directory(StoredDirectory),
+}
+
+impl StoredShard {
+    /// How a shard of namespaces begins.
+    pub(super) const NAMESPACES: u32 = 0;
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -4,14 +4,20 @@
 
 use bytes::Bytes;
 use siltstone_disk::{Disk, LossyDisk};
-use siltstone_wal::{Recovery, Slot, Wal, WalConfig, WalError};
+use siltstone_wal::{Recovery, Slot, Stepper, Wal, WalConfig, WalError, WalParts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
-/// Small segments, so that a short test meets several.
+/// Small segments, so that a short test meets several, some of them preallocated in parts and some recycled.
 pub fn config() -> WalConfig {
-    WalConfig { segment_bytes_max: 700, ..WalConfig::default() }
+    WalConfig { segment_bytes_max: 700, grow_bytes: 256, spare_segments_max: 2, ..WalConfig::default() }
+}
+
+/// How many rounds of a sweep are run: `normal`, or more in a soak.
+pub fn rounds(normal: u64) -> u64 {
+    let text = std::env::var("SILTSTONE_WAL_ROUNDS").unwrap_or_default();
+    if text.is_empty() { normal } else { normal.max(text.parse().expect("SILTSTONE_WAL_ROUNDS is a number of rounds")) }
 }
 
 pub fn dir() -> &'static Path {
@@ -33,6 +39,7 @@ pub enum Step {
     Vote(u8),
     Committed(u8),
     Snapshot(u8),
+    Identity(u8),
     Truncate(u64),
     Purge(u64),
 }
@@ -42,7 +49,7 @@ pub enum Step {
 pub struct Contents {
     pub first: u64,
     pub entries: Vec<Vec<u8>>,
-    pub slots: [Option<Vec<u8>>; 3],
+    pub slots: [Option<Vec<u8>>; 4],
     pub purged: Option<u64>,
 }
 
@@ -54,7 +61,7 @@ impl Contents {
         Self {
             first: span.first,
             entries: read.into_iter().map(|(_, payload)| payload.to_vec()).collect(),
-            slots: [Slot::Vote, Slot::Committed, Slot::Snapshot].map(|slot| wal.get(slot).map(|value| value.to_vec())),
+            slots: [Slot::Vote, Slot::Committed, Slot::Snapshot, Slot::Identity].map(|slot| wal.get(slot).map(|value| value.to_vec())),
             purged: wal.purged().map(|(index, note)| {
                 assert_eq!(note, format!("purged {index}"));
                 index
@@ -73,6 +80,7 @@ impl Contents {
             Step::Vote(value) => self.slots[0] = Some(vec![*value; 9]),
             Step::Committed(value) => self.slots[1] = Some(vec![*value; 2]),
             Step::Snapshot(value) => self.slots[2] = Some(vec![*value; 30]),
+            Step::Identity(value) => self.slots[3] = Some(vec![*value; 5]),
             Step::Truncate(index) => self.entries.truncate(usize::try_from(index - self.first).unwrap()),
             Step::Purge(index) => {
                 let dropped = usize::try_from((index + 1).saturating_sub(self.first)).unwrap().min(self.entries.len());
@@ -91,9 +99,24 @@ pub fn submit(wal: &Wal, step: &Step, done: siltstone_wal::Done) -> Result<(), W
         Step::Vote(value) => wal.set(Slot::Vote, vec![*value; 9].into(), Some(done)),
         Step::Committed(value) => wal.set(Slot::Committed, vec![*value; 2].into(), Some(done)),
         Step::Snapshot(value) => wal.set(Slot::Snapshot, vec![*value; 30].into(), Some(done)),
+        Step::Identity(value) => wal.set(Slot::Identity, vec![*value; 5].into(), Some(done)),
         Step::Truncate(index) => wal.truncate_from(*index, done),
         Step::Purge(index) => wal.purge_to(*index, format!("purged {index}").into(), Some(done)),
     }
+}
+
+/// Opens a log without a thread: sweeps open so many that starting threads would take most of their time.
+pub fn try_open_stepped(disk: &LossyDisk) -> Result<(Wal, Stepper), WalError> {
+    let parts = WalParts::new(Arc::new(disk.clone()), dir(), config(), |_| {});
+    Wal::open_stepped(parts, || {}).map(|(wal, stepper, _)| (wal, stepper))
+}
+
+/// Runs a step in a log without a thread.
+pub fn run_stepped(wal: &Wal, stepper: &Stepper, step: &Step) {
+    let (sender, receiver) = mpsc::channel();
+    submit(wal, step, Box::new(move |outcome| sender.send(outcome).unwrap())).unwrap();
+    assert!(stepper.step());
+    receiver.try_recv().unwrap().unwrap();
 }
 
 pub fn run(wal: &Wal, step: &Step) {
@@ -106,6 +129,23 @@ pub fn files(disk: &LossyDisk) -> BTreeMap<PathBuf, Vec<u8>> {
         file.read_exact_at(0, usize::try_from(file.len().unwrap()).unwrap()).unwrap()
     };
     disk.list_dir(dir()).unwrap().iter().map(|entry| dir().join(&entry.name)).map(|path| (path.clone(), read(&path))).collect()
+}
+
+/// All states that a log may be in after a crash, from nothing to all steps.
+pub fn prefixes(steps: &[Step]) -> Vec<Contents> {
+    let mut model = Contents::default();
+    let mut prefixes = vec![model.clone()];
+    for step in steps {
+        model.apply(step);
+        prefixes.push(model.clone());
+    }
+    prefixes
+}
+
+/// Where the records of each segment end.
+pub fn ends(disk: &LossyDisk) -> BTreeMap<PathBuf, usize> {
+    let segments = siltstone_wal::dump(disk, dir()).unwrap().map(Result::unwrap);
+    segments.map(|segment| (segment.file, usize::try_from(segment.end).unwrap())).collect()
 }
 
 /// A disk that holds exactly these files, all durable.
@@ -123,7 +163,11 @@ pub fn disk_with(files: &BTreeMap<PathBuf, Vec<u8>>) -> LossyDisk {
 
 /// A script that meets every kind of record, several segments, truncations and purges.
 pub fn script(count: u64, seed: u64) -> Vec<Step> {
-    let mut model = Contents::default();
+    script_from(Contents::default(), count, seed)
+}
+
+/// The same for a log that holds something already.
+pub fn script_from(mut model: Contents, count: u64, seed: u64) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     for number in 0..count {
@@ -138,6 +182,7 @@ pub fn script(count: u64, seed: u64) -> Vec<Step> {
             3 if held > 2 => Step::Truncate(model.next() - (roll >> 4) % 3),
             4 if held > 4 => Step::Purge(model.first + (roll >> 4) % (held - 2)),
             5 if roll >> 4 & 7 == 0 => Step::Purge(model.next() + 5),
+            6 if roll >> 4 & 3 == 0 => Step::Identity(value),
             _ => Step::Append(vec![value; usize::try_from((roll >> 4) % 120).unwrap()]),
         };
         model.apply(&step);

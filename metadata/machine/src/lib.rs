@@ -14,6 +14,7 @@ mod namespaces;
 mod parts;
 mod retire;
 mod seal;
+mod settings;
 mod vectors;
 
 use siltstone_core::{CommitIndex, Incarnation};
@@ -123,6 +124,7 @@ fn apply(draft: &mut Manifest, body: &CommandBody) -> Result<Reply, Rejection> {
         CommandBody::RemoveModel { model } => models::remove(draft, model),
         CommandBody::DeclareVectorField { namespace, field, dimension } => indexes::declare(draft, *namespace, field, *dimension),
         CommandBody::CommitIndexes(commit) => indexes::commit(draft, commit),
+        CommandBody::PutSetting { key, value, expected } => settings::put(draft, key, value.as_deref(), *expected),
         CommandBody::ForgetRetired { batches, objects, .. } => retire::forget(draft, batches, objects),
     }
 }

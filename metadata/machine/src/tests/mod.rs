@@ -5,6 +5,7 @@ mod indexes;
 mod lives;
 mod models;
 mod seals;
+mod settings;
 mod vectors;
 
 use super::*;

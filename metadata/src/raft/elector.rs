@@ -1,0 +1,153 @@
+//! When a member stands for election, and when a leader falls silent.
+//!
+//! openraft 0.9 has no pre-vote and no transfer of leadership, and its leaders stay leaders without a quorum. So its own elections are off, and this
+//! task starts them:
+//! - a member that hears no leader for a random time first asks the others whether they would vote for it, and stands only when a quorum would.
+//!   So a member that was cut off, or that hears only some, deposes nobody when it comes back (Ongaro's thesis, section 9.6);
+//! - a member whose disk stalls does not stand, and falls silent if it leads;
+//! - a leader that no quorum answers falls silent for a while, so that others that hear it do not wait for it for ever;
+//! - a leader that leaves falls silent and asks the member with the longest log to stand at once.
+//!
+//! What is deliberately not here: the vote itself, which is openraft's.
+
+use crate::raft::contact::is_quorum;
+use crate::raft::node::Inner;
+use crate::raft::transport::{Peer, PeerRequest, PeerResponse, PreVote};
+use openraft::ServerState;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior};
+
+/// How often the elector looks: some thirtieth of the shortest election timeout.
+const TICK: Duration = Duration::from_millis(25);
+
+pub(crate) struct Elector {
+    inner: Weak<Inner>,
+    random: StdRng,
+    /// The silence of a leader after which this member stands for election.
+    timeout: Duration,
+    /// No attempt before this moment.
+    next_attempt: Instant,
+    /// Since when this member leads.
+    leads_since: Option<Instant>,
+    /// A leader without a quorum is silent until then.
+    silent_until: Option<Instant>,
+}
+
+impl Elector {
+    /// Runs until the member is gone or the task is aborted.
+    pub(crate) fn spawn(inner: &Arc<Inner>, seed: u64) -> JoinHandle<()> {
+        let mut elector = Self {
+            inner: Arc::downgrade(inner),
+            random: StdRng::seed_from_u64(seed),
+            timeout: Duration::ZERO,
+            next_attempt: Instant::now(),
+            leads_since: None,
+            silent_until: None,
+        };
+        elector.timeout = elector.draw_timeout(inner);
+        tokio::spawn(async move {
+            let mut ticks = tokio::time::interval(TICK);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let Some(inner) = elector.inner.upgrade() else { return };
+                if inner.raft.metrics().borrow().state == ServerState::Leader {
+                    elector.look_as_leader(&inner);
+                } else {
+                    elector.look_as_follower(&inner).await;
+                }
+            }
+        })
+    }
+
+    fn draw_timeout(&mut self, inner: &Inner) -> Duration {
+        Duration::from_millis(self.random.random_range(inner.config.election_ms_min..=inner.config.election_ms_max))
+    }
+
+    fn look_as_leader(&mut self, inner: &Inner) {
+        let now = Instant::now();
+        let leads_since = *self.leads_since.get_or_insert_with(|| {
+            inner.contacts.begin_leading();
+            now
+        });
+        let patience = inner.config.election_timeout_max();
+        if self.silent_until.is_some_and(|until| now >= until) {
+            // It has given the others time for two elections. Whoever still follows it may answer again.
+            self.silent_until = None;
+            self.leads_since = Some(now);
+        } else if self.silent_until.is_none() && now - leads_since > patience && !inner.has_quorum() {
+            tracing::warn!(node_id = inner.config.node_id, "no quorum answers this leader: it falls silent for a while");
+            self.silent_until = Some(now + 2 * patience);
+        }
+        let is_silent = self.silent_until.is_some() || inner.is_stalled.load(Ordering::Acquire) || inner.is_leaving.load(Ordering::Acquire);
+        inner.contacts.set_silent(is_silent);
+    }
+
+    async fn look_as_follower(&mut self, inner: &Arc<Inner>) {
+        (self.leads_since, self.silent_until) = (None, None);
+        inner.contacts.set_silent(false);
+        let (now, was_asked) = (Instant::now(), inner.is_asked_to_campaign.swap(false, Ordering::AcqRel));
+        let silence = inner.contacts.leader_silence();
+        let is_due = was_asked || (silence >= self.timeout && now >= self.next_attempt);
+        if !is_due || inner.is_stalled.load(Ordering::Acquire) || inner.is_leaving.load(Ordering::Acquire) {
+            return;
+        }
+        let membership = inner.raft.metrics().borrow().membership_config.membership().clone();
+        let own_id = inner.config.node_id;
+        if !membership.voter_ids().any(|id| id == own_id) {
+            return;
+        }
+        self.timeout = self.draw_timeout(inner);
+        let is_wanted = was_asked || {
+            let granted = self.ask_others(inner, &membership).await;
+            // Meanwhile another may have been elected.
+            granted && inner.contacts.leader_silence() >= silence
+        };
+        // The next attempt is a whole timeout away, whatever comes of this one: an election that failed is not repeated at once.
+        self.next_attempt = Instant::now() + self.timeout;
+        if is_wanted {
+            tracing::info!(node_id = own_id, silent_ms = silence.as_millis(), was_asked, "this member stands for election");
+            // An error means that Raft has stopped, which the supervisor reports.
+            let _ = inner.raft.trigger().elect().await;
+        }
+    }
+
+    /// Whether a quorum would vote for this member.
+    async fn ask_others(&self, inner: &Arc<Inner>, membership: &openraft::Membership<u64, openraft::BasicNode>) -> bool {
+        let Ok(last_log_id) = inner.log_store.last_log_id() else { return false };
+        let own_id = inner.config.node_id;
+        let mut granted = BTreeSet::from([own_id]);
+        let mut answers = JoinSet::new();
+        for id in membership.voter_ids().filter(|id| *id != own_id) {
+            let Some(node) = membership.get_node(&id) else { continue };
+            let (peer, transport) = (Peer { id, address: node.addr.clone() }, inner.transport.clone());
+            answers.spawn(async move {
+                let answer = transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id })).await;
+                matches!(answer, Ok(PeerResponse::PreVote { is_granted: true })).then_some(id)
+            });
+        }
+        let patience = tokio::time::sleep(inner.config.pre_vote_timeout());
+        tokio::pin!(patience);
+        loop {
+            if is_quorum(membership, |id| granted.contains(&id)) {
+                return true;
+            }
+            let answer = tokio::select! {
+                biased;
+                answer = answers.join_next() => answer,
+                () = &mut patience => return false,
+            };
+            match answer {
+                Some(Ok(Some(id))) => drop(granted.insert(id)),
+                Some(_) => {}
+                None => return false,
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A leader gives up the lead, as before its process ends: its successor is asked to stand, so that nobody waits for an election timeout.
+
+use crate::raft::node::Inner;
+use crate::raft::transport::{Peer, PeerRequest};
+use openraft::ServerState;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How often it looks whether its successor is ready, and whether it leads.
+const POLL: Duration = Duration::from_millis(5);
+
+impl Inner {
+    pub(crate) async fn leave(&self) -> bool {
+        // From now on nothing is proposed, so that the log has an end which another can reach.
+        self.is_leaving.store(true, Ordering::Release);
+        let deadline = Instant::now() + self.config.election_timeout_max();
+        let Some(successor) = self.wait_for_successor(deadline).await else { return self.another_leads() };
+        self.contacts.set_silent(true);
+        // A lost message costs no more than an election by silence.
+        let asked = tokio::time::timeout_at(deadline, self.transport.call(&successor, PeerRequest::Campaign)).await;
+        if !matches!(asked, Ok(Ok(_))) {
+            tracing::info!(successor = successor.id, "the successor was not reached: the others will notice the silence");
+        }
+        while Instant::now() < deadline && !self.another_leads() {
+            sleep(POLL).await;
+        }
+        self.another_leads()
+    }
+
+    fn another_leads(&self) -> bool {
+        self.raft.metrics().borrow().current_leader.is_some_and(|leader| leader != self.config.node_id)
+    }
+
+    /// A voter that has the whole log; the one that has most of it when time is up.
+    async fn wait_for_successor(&self, deadline: Instant) -> Option<Peer> {
+        loop {
+            let metrics = self.raft.metrics().borrow().clone();
+            if metrics.state != ServerState::Leader {
+                return None;
+            }
+            let membership = metrics.membership_config.membership();
+            let voters = membership.voter_ids().filter(|id| *id != self.config.node_id);
+            let replication = metrics.replication.as_ref()?;
+            let matched = voters.map(|id| (replication.get(&id).copied().flatten(), id));
+            let (matched, id) = matched.max()?;
+            let has_all = matched.map(|log_id| log_id.index) >= metrics.last_log_index;
+            if has_all || Instant::now() >= deadline {
+                return membership.get_node(&id).map(|node| Peer { id, address: node.addr.clone() });
+            }
+            sleep(POLL).await;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What a member answers to the others, and the follower's half of the gate: it acknowledges entries only once its own disk has them. See
+//! `durable.rs`.
+
+use crate::raft::node::Inner;
+use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
+use crate::raft::types::RaftTypes;
+use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
+use openraft::{ServerState, Snapshot};
+use std::sync::atomic::Ordering;
+
+/// Why a member does not answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PeerError {
+    /// It has ended or is ending.
+    #[error("answer as a metadata member: {reason}")]
+    Ended {
+        /// What is known of the cause.
+        reason: String,
+    },
+}
+
+impl Inner {
+    pub(crate) async fn handle(&self, request: PeerRequest) -> Result<PeerResponse, PeerError> {
+        match request {
+            PeerRequest::Append(request) => self.append_entries(request).await.map(PeerResponse::Append),
+            PeerRequest::Vote(request) => {
+                let answer = self.raft.vote(request).await.map_err(ended)?;
+                if answer.vote_granted {
+                    self.contacts.heard_leader();
+                }
+                Ok(PeerResponse::Vote(answer))
+            }
+            PeerRequest::PreVote(request) => Ok(PeerResponse::PreVote { is_granted: self.would_vote(request)? }),
+            PeerRequest::Campaign => {
+                self.is_asked_to_campaign.store(true, Ordering::Release);
+                Ok(PeerResponse::Campaign)
+            }
+            PeerRequest::Snapshot(SnapshotRequest { vote, meta, machine }) => {
+                self.contacts.heard_leader();
+                let answer = self.raft.install_full_snapshot(vote, Snapshot { meta, snapshot: Box::new(machine) }).await;
+                Ok(PeerResponse::Snapshot(answer.map_err(ended)?))
+            }
+        }
+    }
+
+    async fn append_entries(&self, request: AppendEntriesRequest<RaftTypes>) -> Result<AppendEntriesResponse<u64>, PeerError> {
+        let vote = request.vote;
+        let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+        let answer = self.raft.append_entries(request).await.map_err(ended)?;
+        if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
+            self.contacts.heard_leader();
+        }
+        let acknowledged = match &answer {
+            AppendEntriesResponse::Success => last,
+            AppendEntriesResponse::PartialSuccess(matching) => *matching,
+            AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
+        };
+        let Some(acknowledged) = acknowledged else { return Ok(answer) };
+        let durable = self.log_store.durable().wait(acknowledged.index).await;
+        durable.map_err(|_| PeerError::Ended { reason: "its log has failed".to_owned() })?;
+        // While it waited, this member may have given its vote to another, whose leader may have cut these entries off. The acknowledgement would
+        // then count for entries that are not there. With the same vote, nobody else had a say in the log.
+        match self.log_store.vote() {
+            Ok(Some(now)) if now != vote => Ok(AppendEntriesResponse::HigherVote(now)),
+            Ok(_) => Ok(answer),
+            Err(error) => Err(PeerError::Ended { reason: error.to_string() }),
+        }
+    }
+
+    /// Whether a vote for this candidate would be given, as far as it can be known without the vote.
+    fn would_vote(&self, request: PreVote) -> Result<bool, PeerError> {
+        let leads = self.raft.metrics().borrow().state == ServerState::Leader && !self.contacts.is_silent();
+        let has_leader = self.contacts.leader_silence() < self.config.election_timeout_min() || (leads && self.has_quorum());
+        let own = self.log_store.last_log_id().map_err(|error| PeerError::Ended { reason: error.to_string() })?;
+        Ok(!has_leader && request.last_log_id >= own)
+    }
+}
+
+fn ended<E>(error: E) -> PeerError
+where
+    E: std::error::Error,
+{
+    PeerError::Ended { reason: error.to_string() }
+}
