@@ -1,5 +1,5 @@
-//! Damage of a stored index over entries' vectors, and of nothing else: each byte, each cut, another index in its place. The stored vectors are sound,
-//! so every question has its right answer all the same, and an answer that an index was missing for says so (RQ-1).
+//! Damage of a stored index over entries' vectors, and of nothing else: each byte, each cut, another index in its place. The stored vectors are
+//! sound, so every question has its right answer all the same, and an answer that an index was missing for says so (RQ-1).
 
 #![allow(clippy::unwrap_used, clippy::result_large_err, reason = "a test that cannot go on ends")]
 

@@ -26,8 +26,8 @@ struct Damage {
 }
 
 impl DamagedIndexes {
-    /// What is to be said of an answer without an index that can't be read. An error that tells of no damage stays one: the store that does not answer
-    /// now would not give the vectors either.
+    /// What is to be said of an answer without an index that can't be read. An error that tells of no damage stays one: a store that does not answer
+    /// would not give the vectors either.
     pub(super) fn note(&self, record: &VectorIndexRecord, error: ViewError) -> Result<String, ViewError> {
         if let ViewError::DamagedIndex { text } = error {
             return Ok(text);

@@ -1,4 +1,5 @@
-//! Random histories: writers that crash, retries, late commands, seals, merges, vectors and indexes made from old manifests, garbage collection between them.
+//! Random histories: writers that crash, retries, late commands, seals, merges, vectors and indexes made from old manifests, garbage collection
+//! between them.
 
 use crate::{embedder, naive::Naive, vector_indexer};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};

@@ -1,8 +1,8 @@
 //! Search and counts by the vectors that came with entries.
 //!
 //! Every distance of an answer is that of the full vector by one definition ([`Target`]), so it does not depend on where a row lives or what found
-//! it (RK-1). A search asks the indexes, and scans what none has yet, or what a damaged one has. Of equal distances the higher address comes first. A count compares every
-//! vector that the filter leaves. What is deliberately not here: vectors of patterns (`near`).
+//! it (RK-1). A search asks the indexes, and scans what none has yet, or what a damaged one has. Of equal distances the higher address comes first.
+//! A count compares every vector that the filter leaves. What is deliberately not here: vectors of patterns (`near`).
 
 mod ask;
 mod explain;
