@@ -1,5 +1,5 @@
-//! Processes that are killed in the midst of building indexes over entries' vectors: while the graph grows, while the index is put on the store, between
-//! that and its commit, and while entries arrive. Nothing is lost, every row is found all the time, and the index is completed in the end.
+//! Processes that are killed in the midst of building indexes over entries' vectors: while the graph grows, while the index is put on the store,
+//! between that and its commit, and while entries arrive. Nothing is lost, every row is found all the time, and the index is completed in the end.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

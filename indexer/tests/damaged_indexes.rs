@@ -212,7 +212,7 @@ async fn another_index_or_none_in_its_place_is_no_answer_ns_1() {
     let (stored, other) = (bed.index_of("shop").await, bed.index_of("bank").await);
     let (sound, exact) = (search(&bed.views(WHOLE), "shop", Way::Planned).await, search(&bed.views(WHOLE), "shop", Way::Exact).await);
     assert!(is_noticed(&bed, &stored, other.bytes.clone(), WHOLE, &sound, &exact, "the other namespace's object").await);
-    // The same rows, field and dimension, sound in itself: only the namespace in its head tells.
+    // NS-1: the same rows, field and dimension, sound in itself: only the namespace in its head tells.
     let ([_, own], [_, foreign]) = (stored.ranges(), other.ranges());
     assert_eq!(own.len(), foreign.len());
     let mut mixed = stored.bytes.to_vec();
