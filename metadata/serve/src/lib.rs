@@ -8,12 +8,14 @@
 
 mod convert;
 mod group;
+mod metrics;
 mod peers;
 mod server;
 mod status;
 mod tls;
 mod transport;
 
+pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
 pub use server::{ServeConfig, ServeError, serve};
 pub use status::LEADER_TRAILER;
 pub use tls::{TlsError, TlsFiles};

@@ -40,7 +40,7 @@ impl RaftNetworkFactory<RaftTypes> for Network {
 
     async fn new_client(&mut self, target: u64, node: &BasicNode) -> PeerNetwork {
         PeerNetwork {
-            peer: Peer { id: target, address: node.addr.clone() },
+            peer: Peer::from_text(target, &node.addr),
             transport: self.transport.clone(),
             durable: self.durable.clone(),
             contacts: self.contacts.clone(),
@@ -127,6 +127,7 @@ fn unexpected(answer: &PeerResponse) -> io::Error {
         PeerResponse::PreVote { .. } => "PreVote",
         PeerResponse::Campaign => "Campaign",
         PeerResponse::Snapshot(_) => "Snapshot",
+        PeerResponse::Hello(_) => "Hello",
     };
     io::Error::new(io::ErrorKind::InvalidData, format!("the answer {kind} is to another question"))
 }
