@@ -54,8 +54,8 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         if self.contacts.is_silent() {
             return Err(Unreachable::new(&io::Error::other("this member leads no more")).into());
         }
-        // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next leader
-        // had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
+        // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next
+        // leader had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
         match self.log_store.vote() {
             Ok(Some(now)) if now != request.vote => return Ok(AppendEntriesResponse::HigherVote(now)),
             Ok(_) => {}
