@@ -6,6 +6,7 @@ use crate::raft::contact::Contacts;
 use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
+use crate::raft::feed::{Deltas, Feed, FeedError};
 use crate::raft::log_store::LogStore;
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
@@ -62,6 +63,7 @@ pub(crate) struct Inner {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) contacts: Arc<Contacts>,
     pub(crate) manifests: watch::Receiver<Manifest>,
+    pub(crate) feed: Feed,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
@@ -85,7 +87,7 @@ impl MetadataNode {
         config.check()?;
         let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
-        let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
+        let (node_id, wal_config, feed, on_wal_fatal) = (config.node_id, config.wal, config.feed_bounds(), fatal.clone());
         let durable = Arc::new(Durable::default());
         let (noted, log_blocking) = (durable.clone(), blocking.clone());
         let opened = blocking.run(move || {
@@ -94,7 +96,7 @@ impl MetadataNode {
             let wal = Arc::new(wal);
             check_member(disk.as_ref(), &dir, node_id, &recovery)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
-            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
+            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
             let log_store = LogStore::new(node_id, wal.clone(), noted);
             log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
             Ok::<_, StartError>((wal, log_store, state_machine))
@@ -104,7 +106,7 @@ impl MetadataNode {
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
         let network = Network { transport: transport.clone(), durable, contacts: contacts.clone(), backoff };
-        let manifests = state_machine.watch();
+        let (manifests, feed) = (state_machine.watch(), state_machine.feed());
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
@@ -116,6 +118,7 @@ impl MetadataNode {
             transport,
             contacts,
             manifests,
+            feed,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
@@ -206,6 +209,20 @@ impl MetadataNode {
         self.inner.handle(request).await
     }
 
+    /// What this member applied after a position, and what it will apply, without a gap.
+    ///
+    /// # Errors
+    /// [`FeedError::TooFarBehind`]: take [`MetadataClient::manifest`] first, and follow from its version.
+    pub fn deltas_from(&self, position: CommitIndex) -> Result<Deltas, FeedError> {
+        self.inner.feed.deltas_from(position)
+    }
+
+    /// Whether this member has word of the group: it leads and a quorum answers, or it hears its leader. What it shows is fresh then.
+    #[must_use]
+    pub fn is_in_touch(&self) -> bool {
+        self.inner.is_in_touch()
+    }
+
     /// The member's Raft, for what looks at it from outside.
     #[must_use]
     pub fn raft(&self) -> &openraft::Raft<RaftTypes> {
@@ -272,6 +289,13 @@ impl Inner {
     pub(crate) fn has_quorum(&self) -> bool {
         let membership = self.raft.metrics().borrow().membership_config.clone();
         self.contacts.has_quorum(self.config.node_id, membership.membership(), self.config.election_timeout_max())
+    }
+
+    fn is_in_touch(&self) -> bool {
+        match self.is_leader() {
+            true => self.has_quorum(),
+            false => self.contacts.leader_silence() <= self.config.election_timeout_max(),
+        }
     }
 
     pub(crate) fn is_leader(&self) -> bool {
