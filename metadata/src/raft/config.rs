@@ -17,7 +17,8 @@ use std::time::Duration;
 pub struct NodeConfig {
     /// This member's number in the group.
     pub node_id: u64,
-    /// All members of a new group and their addresses, this one included. An existing group keeps the members that its log names.
+    /// All members of a new group and their addresses, this one included. An existing group keeps the members that its log names. Empty for a
+    /// member that joins a group later.
     pub members: BTreeMap<u64, String>,
     /// How often a leader tells that it lives.
     pub heartbeat_ms: u64,

@@ -18,8 +18,10 @@ mod elector;
 mod error;
 mod feed;
 mod in_process;
+mod insight;
 mod leave;
 mod log_store;
+mod membership;
 mod network;
 mod node;
 mod peers;
@@ -29,15 +31,19 @@ mod stored;
 mod supervisor;
 mod transport;
 mod types;
+mod wire;
 
 pub use blocking::{Blocking, SteppedLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
 pub use error::{FatalError, StartError};
 pub use feed::{Delta, Deltas, FeedError};
 pub use in_process::{InProcessNetwork, MemberTransport};
+pub use insight::{GroupStatus, MemberStatus, Role};
+pub use membership::MembershipError;
 pub use node::MetadataNode;
 pub use peers::PeerError;
 pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
+pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 
 #[cfg(test)]

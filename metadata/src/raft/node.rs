@@ -51,7 +51,7 @@ const READY_POLL: Duration = Duration::from_millis(5);
 /// One running member. Clones are handles on the same member.
 #[derive(Clone)]
 pub struct MetadataNode {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// What the handle and the supervisor share.
@@ -141,7 +141,8 @@ impl MetadataNode {
         let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
         let is_single = members.len() == 1;
         let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
-        if !is_initialized {
+        // A member without a list of members waits until a group takes it in.
+        if !is_initialized && !members.is_empty() {
             // Every member of a new group may do this: they agree, as they name the same members. One may have heard from another meanwhile.
             match raft.initialize(members).await {
                 Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
@@ -253,6 +254,14 @@ impl Inner {
     fn end(&self) -> Option<String> {
         let failure = self.wal.failure().map(|error| error.to_string());
         failure.or_else(|| self.raft.metrics().borrow().running_state.as_ref().err().map(ToString::to_string))
+    }
+
+    /// Why the member is not ready, if it is not.
+    pub(crate) async fn not_ready(&self) -> Option<String> {
+        match self.readiness().await {
+            Readiness::Ready => None,
+            Readiness::NotYet { reason } | Readiness::Failed { reason } => Some(reason),
+        }
     }
 
     async fn readiness(&self) -> Readiness {
