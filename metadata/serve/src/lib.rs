@@ -10,9 +10,11 @@ mod convert;
 mod group;
 mod peers;
 mod server;
+mod state_cache;
 mod status;
 mod tls;
 mod transport;
+mod watch;
 
 pub use server::{ServeConfig, ServeError, serve};
 pub use status::LEADER_TRAILER;

@@ -99,7 +99,10 @@ impl FeedWriter {
     {
         let mut ring = self.ring.lock();
         for place in places {
-            debug_assert_eq!(place.index, CommitIndex(ring.end().0 + 1), "places follow each other");
+            if place.index.0 != ring.end().0 + 1 {
+                // Raft's own places have no gaps. Were there one, watchers before it would need the whole state.
+                *ring = Ring { places: VecDeque::new(), kept_after: CommitIndex(place.index.0.saturating_sub(1)), bytes: 0 };
+            }
             ring.bytes += weight(&place);
             ring.places.push_back(place);
         }
@@ -140,10 +143,13 @@ impl Deltas {
         self.position
     }
 
-    /// Whether the member has applied the watcher's position, so that the watcher sees no less than the member does.
-    #[must_use]
-    pub fn is_reached(&self) -> bool {
-        *self.feed.end.borrow() >= self.position
+    /// Waits until the member has applied the watcher's position: from then on the watcher lags behind the member, not the other way round.
+    ///
+    /// # Errors
+    /// [`FeedError::Ended`]
+    pub async fn reached(&mut self) -> Result<(), FeedError> {
+        let position = self.position;
+        self.feed.end.wait_for(|end| *end >= position).await.map(drop).map_err(|_| FeedError::Ended { position })
     }
 
     /// What the member has applied.
