@@ -57,7 +57,13 @@ pub(crate) fn wire_append_response(response: pb::AppendResponse) -> Result<WireR
 }
 
 /// A snapshot's parts: the first carries all but the machine, which is cut into pieces.
-pub(crate) fn snapshot_parts(header: pb::Header, wire_vote: WireVote, meta: Bytes, mut machine: Bytes, piece_bytes_max: usize) -> Vec<pb::SnapshotPart> {
+pub(crate) fn snapshot_parts(
+    header: pb::Header,
+    wire_vote: WireVote,
+    meta: Bytes,
+    mut machine: Bytes,
+    piece_bytes_max: usize,
+) -> Vec<pb::SnapshotPart> {
     let machine_len = machine.len() as u64;
     let mut parts =
         vec![pb::SnapshotPart { header: Some(header), vote: Some(vote(wire_vote)), meta: meta.to_vec(), machine: Bytes::new(), machine_len }];

@@ -42,7 +42,11 @@ impl TlsFiles {
         Ok(ServerTlsConfig::new().identity(self.identity()?).client_ca_root(Certificate::from_pem(read(&self.authority)?)))
     }
 
-    pub(crate) fn client(&self) -> Result<ClientTlsConfig, TlsError> {
+    /// What a caller connects with.
+    ///
+    /// # Errors
+    /// [`TlsError::File`].
+    pub fn client(&self) -> Result<ClientTlsConfig, TlsError> {
         let config = ClientTlsConfig::new().identity(self.identity()?).ca_certificate(Certificate::from_pem(read(&self.authority)?));
         Ok(match &self.server_name {
             Some(name) => config.domain_name(name.clone()),

@@ -21,7 +21,7 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 80 << 20;
 const SNAPSHOT_PIECE_BYTES: usize = 1 << 20;
 /// A connection that was not made by then is not made: half the shortest election timeout.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(400);
-/// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a peer's host that is gone says nothing.
+/// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a host that is gone says nothing.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 
 /// The way to the other members over gRPC. To each member there are two connections, so that no heartbeat waits behind a snapshot.
@@ -78,7 +78,8 @@ impl GrpcTransport {
         if let Some(tls) = &self.tls {
             endpoint = endpoint.tls_config(tls.clone())?;
         }
-        let client = PeersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_BYTES_MAX).max_encoding_message_size(MESSAGE_BYTES_MAX);
+        let client =
+            PeersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_BYTES_MAX).max_encoding_message_size(MESSAGE_BYTES_MAX);
         channels.insert((peer.id, lane), Lanes { address: peer.address.clone(), client: client.clone() });
         Ok(client)
     }

@@ -20,6 +20,9 @@ pub enum MembershipError {
         /// The leader, where it is known.
         leader: Option<u64>,
     },
+    /// The leader is not heard.
+    #[error("change the members of the metadata group: its leader hears no quorum, or its disk stalls; try again")]
+    NoQuorum,
     /// Another change is under way.
     #[error("change the members of the metadata group: another change is under way; try again when it is done")]
     Busy,
@@ -69,8 +72,8 @@ impl MembershipError {
     #[must_use]
     pub const fn kind(&self) -> ErrorKind {
         match self {
-            Self::NotLeader { .. } | Self::Busy | Self::Behind { .. } => ErrorKind::Unavailable,
-            Self::Taken { .. } | Self::HasVote { .. } => ErrorKind::Conflict,
+            Self::NotLeader { .. } | Self::NoQuorum | Self::Busy => ErrorKind::Unavailable,
+            Self::Taken { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::NoVoters => ErrorKind::InvalidInput,
             Self::Unknowable { .. } => ErrorKind::Unknown,
@@ -149,7 +152,11 @@ impl MetadataNode {
 impl Inner {
     fn check_leads(&self) -> Result<(), MembershipError> {
         let leader = self.raft.metrics().borrow().current_leader;
-        if leader == Some(self.config.node_id) && !self.contacts.is_silent() { Ok(()) } else { Err(MembershipError::NotLeader { leader }) }
+        match leader == Some(self.config.node_id) {
+            false => Err(MembershipError::NotLeader { leader }),
+            true if self.contacts.is_silent() => Err(MembershipError::NoQuorum),
+            true => Ok(()),
+        }
     }
 
     fn member_address(&self, id: u64) -> Option<String> {

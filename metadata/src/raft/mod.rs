@@ -43,8 +43,8 @@ pub use membership::MembershipError;
 pub use node::MetadataNode;
 pub use peers::PeerError;
 pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
-pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
+pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 
 #[cfg(test)]
 mod conformance_test;

@@ -1,7 +1,7 @@
 //! Is this disk fit for a metadata member? Prints what the log does there: `cargo run --release -p siltstone-wal --example disk_check -- DIR`
 //!
-//! A health line to compare with: a sync's 99th percentile below 10 ms. With `--compare` the three forms of segment files run beside one another,
-//! in turns, as a shared disk's mood changes: growing by each write, growing in steps, and recycled.
+//! A health line to compare with: a sync's 99th percentile below 10 ms. With `--compare` the three forms of segment files run beside one another
+//! instead: growing by each write, growing in steps, and recycled; in many short turns, as a shared disk's mood changes.
 
 mod load;
 
@@ -13,8 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const ROUND: Duration = Duration::from_secs(3);
-/// Turns of a comparison, each of all forms.
-const TURNS: usize = 4;
+/// A turn of a comparison, and how many each form has.
+const TURN: Duration = Duration::from_millis(100);
+const TURNS: usize = 120;
 
 fn main() -> Result<(), WalError> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
@@ -32,7 +33,9 @@ fn check(dir: &Path) -> Result<(), WalError> {
     let wal = open(dir, WalConfig::default())?;
     println!("{}: {} entries found", dir.display(), wal.span().next - wal.span().first);
     for appenders in [1, 8, 64] {
-        Load::run(&wal, appenders, ROUND)?.print("");
+        let mut load = Load::default();
+        load.run(&wal, appenders, ROUND)?;
+        load.print(&format!("{appenders} appenders"));
     }
     purge_all(&wal)
 }
@@ -41,23 +44,28 @@ fn compare(dir: &Path) -> Result<(), WalError> {
     let by_write = WalConfig { grow_bytes: 0, spare_segments_max: 0, ..WalConfig::default() };
     let in_steps = WalConfig { spare_segments_max: 0, ..WalConfig::default() };
     let forms = [("grows by each write", by_write), ("grows in steps", in_steps), ("recycled", WalConfig::default())];
-    let logs = forms.map(|(name, config)| (name, open(&dir.join(name.replace(' ', "-")), config)));
-    for (name, wal) in &logs {
-        // Enough for all spares of the third form.
-        let wal = wal.as_ref().map_err(Clone::clone)?;
-        while *name == "recycled" && wal.metrics().snapshot().segments_created < 6 {
-            Load::run(wal, 64, Duration::from_millis(300))?;
+    let mut logs = Vec::new();
+    for (name, config) in forms {
+        let wal = open(&dir.join(name.replace(' ', "-")), config)?;
+        // Enough files for all spares of the third form.
+        while wal.metrics().snapshot().segments_created < 6 {
+            Load::default().run(&wal, 64, TURN)?;
         }
-        purge_all(wal)?;
+        logs.push((name, wal));
     }
     for appenders in [1, 64] {
-        for _ in 0..TURNS {
-            for (name, wal) in &logs {
-                let wal = wal.as_ref().map_err(Clone::clone)?;
-                Load::run(wal, appenders, ROUND)?.print(name);
-                purge_all(wal)?;
+        let mut loads = [(); 3].map(|()| Load::default());
+        for turn in 0..TURNS {
+            for ((_, wal), load) in logs.iter().zip(&mut loads) {
+                if turn % 20 == 0 {
+                    purge_all(wal)?;
+                }
+                load.run(wal, appenders, TURN)?;
             }
         }
+        for ((name, _), load) in logs.iter().zip(&mut loads) {
+            load.print(&format!("{name}, {appenders} appenders"));
+        }
     }
-    Ok(())
+    logs.iter().try_for_each(|(_, wal)| purge_all(wal))
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 const APPENDERS: [usize; 3] = [1, 16, 64];
 const DELAYS_MS: [u64; 2] = [2, 10];
-const ROUND: Duration = Duration::from_secs(8);
+const TURN: Duration = Duration::from_secs(2);
+const TURNS: usize = 3;
 
 fn main() -> Result<(), WalError> {
     let dir = std::env::args_os().nth(1).map_or_else(|| std::env::temp_dir().join("siltstone-shared-syncs"), PathBuf::from);
@@ -24,24 +25,24 @@ fn main() -> Result<(), WalError> {
     };
     let (single, shared) = (open("single", 1)?, open("shared", WalConfig::default().batch_operations_max)?);
     for delay_ms in DELAYS_MS {
-        switch.set(SyncDelay::For(Duration::from_millis(delay_ms)));
         for appenders in APPENDERS {
-            println!("a sync takes {delay_ms} ms more than the disk needs");
-            let one = Load::run(&single, appenders, ROUND)?;
-            one.print("one sync for each append");
-            let many = Load::run(&shared, appenders, ROUND)?;
-            many.print("shared syncs");
-            let below = |of: fn(&Load) -> Duration| 100.0 * (1.0 - of(&many).as_secs_f64() / of(&one).as_secs_f64().max(f64::MIN_POSITIVE));
-            println!(
-                "  shared syncs are below by: mean {:.1} %, p50 {:.1} %, p99 {:.1} %",
-                below(Load::mean),
-                below(|load| load.per_mille(500)),
-                below(|load| load.per_mille(990))
-            );
+            let (mut one, mut many) = (Load::default(), Load::default());
+            switch.set(SyncDelay::For(Duration::from_millis(delay_ms)));
+            for _ in 0..TURNS {
+                one.run(&single, appenders, TURN)?;
+                many.run(&shared, appenders, TURN)?;
+            }
+            let what = |mode| format!("{delay_ms} ms a sync, {appenders:>2} appenders, {mode}");
+            one.print(&what("one each"));
+            many.print(&what("shared"));
+            let mut below =
+                |of: fn(&mut Load) -> Duration| 100.0 * (1.0 - of(&mut many).as_secs_f64() / of(&mut one).as_secs_f64().max(f64::MIN_POSITIVE));
+            let [mean, p50, p99] = [below(Load::mean), below(|load| load.percentile(50)), below(|load| load.percentile(99))];
+            println!("  shared syncs are below by: mean {mean:.1} %, p50 {p50:.1} %, p99 {p99:.1} %");
+            switch.set(SyncDelay::For(Duration::ZERO));
+            purge_all(&single)?;
+            purge_all(&shared)?;
         }
-        switch.set(SyncDelay::For(Duration::ZERO));
-        purge_all(&single)?;
-        purge_all(&shared)?;
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! From root and shards to a manifest. Everything that follows from other parts is counted anew, and what does not fit is refused.
 
+use super::directory::StoredDirectory;
 use super::encode::namespace_shard;
 use super::stored::{
     StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
 };
-use super::{ID_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
+use super::{ID_SHARD_BITS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
 use crate::manifest::{
     BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,
     RetiredBatch, SETTING_KEY_LEN_MAX, SETTING_VALUE_LEN_MAX, SettingRecord, VectorSetRecord, is_namespace_name,
@@ -23,16 +24,18 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
     let mut shards = shards.into_iter();
     let (mut namespaces, mut vectors, mut entry_vectors) = (Vec::new(), Vec::new(), Vec::new());
     let mut before: Option<(ShardContent, u64)> = None;
+    let mut described = BTreeMap::new();
     for reference in root.shards() {
         let place = (reference.content, reference.number);
         ensure(before.is_none_or(|before| before < place), || format!("shard {reference} is out of order"))?;
         before = Some(place);
         let bytes = shards.next().ok_or(SnapshotError::WrongShard { shard: *reference })?;
-        if bytes.len() as u64 != reference.len || blake3::hash(bytes).as_bytes() != &reference.hash {
-            return Err(SnapshotError::WrongShard { shard: *reference });
-        }
+        reference.check(bytes)?;
         match (reference.content, SHARD.decode(bytes)?) {
-            (ShardContent::Namespaces, StoredShard::Namespaces(list)) => namespaces.push((reference, list)),
+            (ShardContent::Namespaces, StoredShard::Namespaces(list)) => {
+                described.insert(reference.number, bytes);
+                namespaces.push((reference, list));
+            }
             (ShardContent::Batches, StoredShard::Batches(live, retired)) => {
                 live.into_iter().try_for_each(|batch| builder.batch(reference, batch))?;
                 builder.retired(reference, &retired)?;
@@ -42,6 +45,10 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
             (ShardContent::Models, StoredShard::Models(list)) => list.into_iter().try_for_each(|model| builder.model(reference, model))?,
             (ShardContent::EntryVectors, StoredShard::EntryVectors(list)) => entry_vectors.push((reference, list)),
             (ShardContent::Settings, StoredShard::Settings(list)) => list.into_iter().try_for_each(|setting| builder.setting(reference, setting))?,
+            (ShardContent::Directories, StoredShard::Directory(directory)) => {
+                let described = described.get(&reference.number).map(|bytes| skim::namespaces(bytes)).transpose()?.unwrap_or_default();
+                ensure(StoredDirectory::of(&described) == directory, || format!("shard {reference} does not describe its namespaces"))?;
+            }
             _ => return Err(SnapshotError::WrongShard { shard: *reference }),
         }
     }
@@ -58,7 +65,8 @@ pub fn assemble<'a>(root: &SnapshotRoot, shards: impl IntoIterator<Item = &'a [u
     builder.finish()
 }
 
-struct Builder {
+/// A manifest that grows. Batches, objects and models come before namespaces, and these before vectors.
+pub(super) struct Builder {
     manifest: Manifest,
     epochs: BTreeMap<Epoch, EpochRecord>,
     batches: BTreeMap<BatchId, BatchState>,
@@ -71,7 +79,7 @@ fn ensure(holds: bool, detail: impl FnOnce() -> String) -> Result<(), SnapshotEr
 }
 
 impl Builder {
-    fn new(root: &StoredRoot) -> Result<Self, SnapshotError> {
+    pub(super) fn new(root: &StoredRoot) -> Result<Self, SnapshotError> {
         let manifest = Manifest {
             incarnation: root.incarnation,
             version: root.version,
@@ -109,7 +117,7 @@ impl Builder {
         ensure(is_new && !owned_twice && epoch.0 != 0 && epoch.0 < counters.epoch, || format!("EP-1: epoch {epoch} cannot be alive"))
     }
 
-    fn batch(&mut self, shard: &ShardRef, stored: StoredBatch) -> Result<(), SnapshotError> {
+    pub(super) fn batch(&mut self, shard: &ShardRef, stored: StoredBatch) -> Result<(), SnapshotError> {
         let id = stored.record.id;
         let fits = rises(&stored.duplicates) && stored.duplicates.last().is_none_or(|&last| last < stored.slices);
         let state = BatchState { record: stored.record, live_slices: 0, slices: stored.slices, duplicates: stored.duplicates.into() };
@@ -139,18 +147,18 @@ impl Builder {
         id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id
     }
 
-    fn object(&mut self, shard: &ShardRef, stored: &StoredObject) -> Result<(), SnapshotError> {
+    pub(super) fn object(&mut self, shard: &ShardRef, stored: &StoredObject) -> Result<(), SnapshotError> {
         let id = stored.record.id;
         let state = ObjectState { record: stored.record, parts: 0, retired_at_ms: stored.retired_at_ms };
         if state.retired_at_ms.is_some() {
             self.manifest.retired_objects.insert_mut(id);
         }
         let is_new = self.objects.insert(id, state).is_none();
-        let in_place = id.0 >> ID_SHARD_BITS == shard.number && id.0 < self.manifest.counters.id;
+        let in_place = [OBJECT_SHARD_BITS, ID_SHARD_BITS].iter().any(|bits| id.0 >> bits == shard.number) && id.0 < self.manifest.counters.id;
         ensure(is_new && in_place, || format!("object {id} cannot be in shard {shard}"))
     }
 
-    fn namespace(&mut self, shard: &ShardRef, stored: StoredNamespace) -> Result<(), SnapshotError> {
+    pub(super) fn namespace(&mut self, shard: &ShardRef, stored: StoredNamespace) -> Result<(), SnapshotError> {
         let (id, name) = (stored.id, Arc::<str>::from(stored.name));
         let in_place = namespace_shard(id) == shard.number && id.0 != 0 && id.0 < self.manifest.counters.namespace;
         let is_new = !self.manifest.namespaces.contains_key(&id) && !self.manifest.names.contains_key(&name);
@@ -182,7 +190,7 @@ impl Builder {
         Ok(())
     }
 
-    fn model(&mut self, shard: &ShardRef, model: ModelRecord) -> Result<(), SnapshotError> {
+    pub(super) fn model(&mut self, shard: &ShardRef, model: ModelRecord) -> Result<(), SnapshotError> {
         let serves_twice = model.state == ModelState::Serving && self.manifest.serving_model().is_some();
         let is_new = !self.manifest.models.contains_key(&model.id) && shard.number == 0;
         let is_sound = (1..=DIMENSION_MAX).contains(&usize::from(model.dimension));
@@ -191,7 +199,7 @@ impl Builder {
         Ok(())
     }
 
-    fn setting(&mut self, shard: &ShardRef, setting: SettingRecord) -> Result<(), SnapshotError> {
+    pub(super) fn setting(&mut self, shard: &ShardRef, setting: SettingRecord) -> Result<(), SnapshotError> {
         let is_new = !self.manifest.settings.contains_key(setting.key.as_str()) && shard.number == 0;
         let is_sound = (1..=SETTING_KEY_LEN_MAX).contains(&setting.key.len()) && setting.value.len() <= SETTING_VALUE_LEN_MAX;
         let is_past = setting.changed_at != CommitIndex(0) && setting.changed_at <= self.manifest.version;
@@ -201,7 +209,7 @@ impl Builder {
     }
 
     /// After all namespaces, objects and models.
-    fn vectors(&mut self, shard: &ShardRef, id: NamespaceId, sets: Vec<VectorSetRecord>) -> Result<(), SnapshotError> {
+    pub(super) fn vectors(&mut self, shard: &ShardRef, id: NamespaceId, sets: Vec<VectorSetRecord>) -> Result<(), SnapshotError> {
         let bad = || SnapshotError::Inconsistent { detail: format!("the vectors of namespace {id} cannot be in shard {shard}") };
         let namespace = self.manifest.namespaces.get(&id).filter(|_| namespace_shard(id) == shard.number && !sets.is_empty());
         let mut namespace = NamespaceManifest::clone(namespace.filter(|namespace| namespace.vectors.is_empty()).ok_or_else(bad)?);
@@ -219,7 +227,7 @@ impl Builder {
     }
 
     /// After all namespaces and objects.
-    fn entry_vectors(&mut self, shard: &ShardRef, stored: StoredEntryVectors) -> Result<(), SnapshotError> {
+    pub(super) fn entry_vectors(&mut self, shard: &ShardRef, stored: StoredEntryVectors) -> Result<(), SnapshotError> {
         let id = stored.namespace;
         let bad = || format!("the vector fields or indexes of namespace {id} cannot be in shard {shard}");
         let namespace = self.manifest.namespaces.get(&id).filter(|_| namespace_shard(id) == shard.number && !stored.fields.is_empty());
@@ -289,7 +297,7 @@ impl Builder {
         Ok(())
     }
 
-    fn finish(self) -> Result<Manifest, SnapshotError> {
+    pub(super) fn finish(self) -> Result<Manifest, SnapshotError> {
         let mut manifest = self.manifest;
         for (id, batch) in self.batches {
             let live_max = batch.slices - batch.duplicates.len() as u32;

@@ -1,9 +1,10 @@
 //! From a manifest to root and shards.
 
+use super::directory::{DIRECTORY_NAMESPACES_MIN, StoredDirectory};
 use super::stored::{
     StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
 };
-use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot};
+use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
 use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch, SettingRecord};
 use siltstone_core::NamespaceId;
 use std::collections::BTreeMap;
@@ -61,19 +62,33 @@ fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)
     let members_before = earlier.map(|(manifest, _)| members(manifest)).unwrap_or_default();
     let named_before: BTreeMap<Key, ShardRef> =
         earlier.iter().flat_map(|(_, root)| root.shards()).map(|shard| ((shard.content, shard.number), *shard)).collect();
-    let (mut references, mut shards) = (Vec::new(), Vec::new());
+    let has_directories = manifest.namespaces.size() >= DIRECTORY_NAMESPACES_MIN;
+    let is_kept = |key: &Key| key.0 != ShardContent::Objects || goes_by_object_bits(&members_before, &named_before);
+    let (mut references, mut shards, mut directories) = (Vec::new(), Vec::new(), Vec::new());
+    let mut described = Vec::<ShardRef>::new();
     for (key, members) in members(manifest) {
+        let directory_key = (ShardContent::Directories, key.1);
+        let directory = (key.0 == ShardContent::Namespaces && has_directories).then(|| named_before.get(&directory_key));
         if let (Some(before), Some(&named)) = (members_before.get(&key), named_before.get(&key))
+            && directory != Some(None)
+            && is_kept(&key)
             && members.is_same(before)
         {
             references.push(named);
+            described.extend(directory.flatten());
             continue;
         }
-        let bytes = SHARD.encode(&members.stored())?;
-        let reference = ShardRef { content: key.0, number: key.1, hash: *blake3::hash(&bytes).as_bytes(), len: bytes.len() as u64 };
-        references.push(reference);
-        shards.push(Shard { reference, bytes });
+        let shard = shard(key, &members.stored())?;
+        references.push(shard.reference);
+        if directory.is_some() {
+            let directory = StoredShard::Directory(StoredDirectory::of(&skim::namespaces(&shard.bytes)?));
+            directories.push(self::shard(directory_key, &directory)?);
+            described.extend(directories.last().map(|directory| directory.reference));
+        }
+        shards.push(shard);
     }
+    references.extend(described);
+    shards.extend(directories);
     let stored = StoredRoot {
         incarnation: manifest.incarnation,
         version: manifest.version,
@@ -83,6 +98,19 @@ fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)
         shards: references,
     };
     Ok(Encoded { root: SnapshotRoot { stored }, shards })
+}
+
+fn shard(key: Key, stored: &StoredShard) -> Result<Shard, SnapshotError> {
+    let bytes = SHARD.encode(stored)?;
+    let reference = ShardRef { content: key.0, number: key.1, hash: *blake3::hash(&bytes).as_bytes(), len: bytes.len() as u64 };
+    Ok(Shard { reference, bytes })
+}
+
+/// Whether the objects' shards that an earlier root names go by [`OBJECT_SHARD_BITS`]: with fewer bits their last number is greater, unless all
+/// objects lie in the first, and then it is the same shard.
+fn goes_by_object_bits(members: &BTreeMap<Key, Members<'_>>, named: &BTreeMap<Key, ShardRef>) -> bool {
+    let last = |keys: &mut dyn Iterator<Item = &Key>| keys.filter(|key| key.0 == ShardContent::Objects).last().copied();
+    last(&mut members.keys()) == last(&mut named.keys())
 }
 
 fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
@@ -124,7 +152,7 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
         }
     }
     for (id, object) in &manifest.objects {
-        let place = members.entry((ShardContent::Objects, id.0 >> ID_SHARD_BITS));
+        let place = members.entry((ShardContent::Objects, id.0 >> OBJECT_SHARD_BITS));
         if let Members::Objects(list) = place.or_insert_with(|| Members::Objects(Vec::new())) {
             list.push(object);
         }

@@ -1,18 +1,24 @@
 //! The manifest's stored form: a root, and shards that the root names by their content's hash. A shard that did not change keeps its name, so it need
 //! not be written again.
 //!
-//! Namespaces are spread over 64 shards by a hash of their id; batches and objects go by ranges of their ids. What follows from other parts (sums,
-//! live slices of a batch, parts of an object, who holds a chunk open) is not stored: it is counted anew on reading, and what does not fit is
-//! corruption. What is deliberately not here: where shards are kept (`siltstone-store`) and when a snapshot is taken.
+//! Namespaces are spread over 64 shards by a hash of their id; batches and objects go by ranges of their ids. In a group with many namespaces each of
+//! those shards has a directory, so that [`LazySnapshot`] reads some namespaces and not all. What follows from other parts (sums, live slices of a
+//! batch, parts of an object, who holds a chunk open) is not stored: it is counted anew on reading, and what does not fit is corruption. What is
+//! deliberately not here: where shards are kept (`siltstone-store`) and when a snapshot is taken.
 
 mod assemble;
 mod blob;
+mod directory;
 mod encode;
+mod lazy;
+mod skim;
 mod stored;
 
 pub use assemble::assemble;
 pub use blob::{decode_blob, encode_blob};
+pub use directory::DIRECTORY_NAMESPACES_MIN;
 pub use encode::{Encoded, Shard, encode, encode_changed};
+pub use lazy::LazySnapshot;
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
@@ -22,10 +28,15 @@ use std::fmt;
 /// Shards that namespaces are spread over.
 pub const NAMESPACE_SHARDS: u32 = 64;
 
-/// Batches, or objects, whose ids share all but this many low bits are in one shard.
+/// Batches whose ids share all but this many low bits are in one shard.
 pub const ID_SHARD_BITS: u32 = 14;
 
-const ROOT: Kind = Kind { what: "snapshot root", magic: *b"SLsr", version: 1 };
+/// Objects whose ids share all but this many low bits are in one shard: about a day of a busy group, which gives thousands of ids to batches between
+/// one object and the next. In version 1 it was [`ID_SHARD_BITS`], which made a shard of nearly every object.
+pub const OBJECT_SHARD_BITS: u32 = 22;
+
+/// Version 1 had no directories, and objects in shards of [`ID_SHARD_BITS`].
+const ROOT: Kind = Kind { what: "snapshot root", magic: *b"SLsr", version: 2 };
 const SHARD: Kind = Kind { what: "snapshot shard", magic: *b"SLss", version: 1 };
 
 /// A snapshot's root: the small state, and the names of the shards.
@@ -64,6 +75,8 @@ pub enum ShardContent {
     EntryVectors,
     /// Settings.
     Settings,
+    /// Where in its shard each namespace lies; the number is that shard's.
+    Directories,
 }
 
 impl ShardRef {
@@ -71,6 +84,20 @@ impl ShardRef {
     #[must_use]
     pub fn name(&self) -> String {
         blake3::Hash::from_bytes(self.hash).to_hex().to_string()
+    }
+
+    /// Whether these are its bytes.
+    ///
+    /// # Errors
+    /// [`SnapshotError::WrongShard`] where they are not.
+    pub fn check(&self, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let is_it = bytes.len() as u64 == self.len && blake3::hash(bytes).as_bytes() == &self.hash;
+        if is_it { Ok(()) } else { Err(SnapshotError::WrongShard { shard: *self }) }
+    }
+
+    /// Whether a shard of this number can hold no id, if all but this many low bits are its number.
+    const fn is_past(&self, bits: u32) -> bool {
+        self.number > u64::MAX >> bits
     }
 }
 
@@ -84,6 +111,7 @@ impl fmt::Display for ShardRef {
             ShardContent::Models => "models",
             ShardContent::EntryVectors => "entry-vectors",
             ShardContent::Settings => "settings",
+            ShardContent::Directories => "directory",
         };
         write!(f, "{content} {} ({})", self.number, self.name())
     }
@@ -110,6 +138,13 @@ impl SnapshotRoot {
     #[must_use]
     pub fn shards(&self) -> &[ShardRef] {
         &self.stored.shards
+    }
+
+    /// The shard with this content and number. The list of a root that was not checked may be out of order: then some are not found.
+    #[must_use]
+    pub fn shard(&self, content: ShardContent, number: u64) -> Option<&ShardRef> {
+        let shards = self.shards();
+        shards.binary_search_by_key(&(content, number), |shard| (shard.content, shard.number)).ok().map(|at| &shards[at])
     }
 
     /// The position of the log that the snapshot covers.

@@ -1,6 +1,7 @@
 //! The payloads of root and shards, version 1 (postcard). See `docs/formats/snapshot.md`.
 
 use super::ShardRef;
+use super::directory::StoredDirectory;
 use crate::manifest::{
     BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SettingRecord,
     SliceRef, VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
@@ -42,6 +43,12 @@ pub(super) enum StoredShard {
     EntryVectors(Vec<StoredEntryVectors>),
     /// By rising key.
     Settings(Vec<SettingRecord>),
+    Directory(StoredDirectory),
+}
+
+impl StoredShard {
+    /// How a shard of namespaces begins.
+    pub(super) const NAMESPACES: u32 = 0;
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

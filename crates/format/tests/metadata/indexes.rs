@@ -50,7 +50,7 @@ fn replies() -> [(&'static str, Reply); 2] {
 }
 
 /// The manifest of `sample`, with two fields and an index of one of them.
-fn manifest() -> Manifest {
+pub(crate) fn manifest() -> Manifest {
     let mut manifest = sample::with_another_namespace(sample::manifest());
     let mut changed = NamespaceManifest::clone(manifest.namespace(NamespaceId(1)).unwrap());
     for (name, dimension) in [("text", 384), ("image", 8)] {
@@ -64,7 +64,7 @@ fn manifest() -> Manifest {
 }
 
 #[test]
-fn commands_replies_and_snapshots_of_vector_fields_have_the_bytes_of_version_1_and_come_back() {
+fn commands_replies_and_snapshots_of_vector_fields_have_the_bytes_of_their_version_and_come_back() {
     let lines: Vec<_> = commands().iter().map(|command| (command.body.name().to_owned(), command.encode().unwrap())).collect();
     check_golden("command-indexes-v1.hex", &lines);
     lines.iter().zip(&commands()).for_each(|((_, bytes), expected)| assert_eq!(command(bytes).as_ref(), Ok(expected)));
@@ -74,7 +74,7 @@ fn commands_replies_and_snapshots_of_vector_fields_have_the_bytes_of_version_1_a
     lines.iter().zip(&replies()).for_each(|((_, bytes), (_, expected))| assert_eq!(reply(bytes).as_ref(), Ok(expected)));
 
     let lines = snapshot_lines(&manifest());
-    check_golden("snapshot-indexes-v1.hex", &lines);
+    check_golden("snapshot-indexes-v2.hex", &lines);
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!(assemble(&root, lines[1..].iter().map(|(_, bytes)| bytes.as_slice())).unwrap(), manifest());
     assert_eq!(decode_blob(&encode_blob(&manifest()).unwrap()).unwrap(), manifest());

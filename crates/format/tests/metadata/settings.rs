@@ -1,4 +1,4 @@
-//! Settings. They came to version 1 after its other golden files were written, so they have golden files of their own.
+//! Settings. They came after the other golden files were written, so they have golden files of their own.
 
 use crate::{changes, check_damage, check_golden, command, forge, forge_snapshot, reply, sample, snapshot_lines};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn replies() -> [(&'static str, Reply); 2] {
     [("setting", Reply::Setting { changed_at: CommitIndex(70_000) }), ("setting_conflict", Reply::Rejected(conflict))]
 }
 
-fn manifest() -> Manifest {
+pub(crate) fn manifest() -> Manifest {
     with_settings(sample::manifest())
 }
 
@@ -35,7 +35,7 @@ fn with_settings(mut manifest: Manifest) -> Manifest {
 }
 
 #[test]
-fn commands_replies_and_snapshots_of_settings_have_the_bytes_of_version_1_and_come_back() {
+fn commands_replies_and_snapshots_of_settings_have_the_bytes_of_their_version_and_come_back() {
     let lines: Vec<_> = commands().iter().map(|command| (command.body.name().to_owned(), command.encode().unwrap())).collect();
     check_golden("command-settings-v1.hex", &lines);
     lines.iter().zip(&commands()).for_each(|((_, bytes), expected)| assert_eq!(command(bytes).as_ref(), Ok(expected)));
@@ -45,7 +45,7 @@ fn commands_replies_and_snapshots_of_settings_have_the_bytes_of_version_1_and_co
     lines.iter().zip(&replies()).for_each(|((_, bytes), (_, expected))| assert_eq!(reply(bytes).as_ref(), Ok(expected)));
 
     let lines = snapshot_lines(&manifest());
-    check_golden("snapshot-settings-v1.hex", &lines);
+    check_golden("snapshot-settings-v2.hex", &lines);
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!(assemble(&root, lines[1..].iter().map(|(_, bytes)| bytes.as_slice())).unwrap(), manifest());
     assert_eq!(decode_blob(&encode_blob(&manifest()).unwrap()).unwrap(), manifest());

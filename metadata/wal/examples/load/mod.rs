@@ -1,28 +1,34 @@
 //! Appenders in a closed loop: each waits until its entry is durable before it appends the next one.
 
 use bytes::Bytes;
-use siltstone_wal::{LATENCY_BUCKETS_MS, MetricsSnapshot, Wal, WalError};
+use siltstone_wal::{LATENCY_BUCKETS_MS, Wal, WalError};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// About one flush's command.
 const PAYLOAD_BYTES: usize = 1_024;
 
-/// What a round of appends came to.
+/// What appends came to.
+#[derive(Default)]
 pub(crate) struct Load {
-    appenders: usize,
-    seconds: f64,
-    /// Sorted.
+    time: Duration,
     latencies: Vec<Duration>,
-    before: MetricsSnapshot,
-    after: MetricsSnapshot,
+    syncs: u64,
+    sync_micros: u64,
+    /// Syncs over [`HEALTHY_MS`].
+    slow_syncs: u64,
+    segments: u64,
+    recycled: u64,
 }
 
+/// A sync of a healthy disk takes no longer, 99 times in a hundred.
+const HEALTHY_MS: u64 = LATENCY_BUCKETS_MS[3];
+
 impl Load {
-    /// Lets appenders append for a while.
-    pub(crate) fn run(wal: &Wal, appenders: usize, duration: Duration) -> Result<Self, WalError> {
+    /// Lets appenders append for a while, and adds what that came to.
+    pub(crate) fn run(&mut self, wal: &Wal, appenders: usize, duration: Duration) -> Result<(), WalError> {
         let before = wal.metrics().snapshot();
-        let (turn, latencies) = (Mutex::new(()), Mutex::new(Vec::new()));
+        let (turn, latencies) = (Mutex::new(()), Mutex::new(&mut self.latencies));
         let start = Instant::now();
         std::thread::scope(|scope| {
             let append = || {
@@ -47,40 +53,40 @@ impl Load {
             let threads: Vec<_> = (0..appenders).map(|_| scope.spawn(append)).collect();
             threads.into_iter().try_for_each(|thread| thread.join().unwrap_or(Err(WalError::Closed)))
         })?;
-        let seconds = start.elapsed().as_secs_f64();
-        let mut latencies = latencies.into_inner().unwrap_or_default();
-        latencies.sort_unstable();
-        Ok(Self { appenders, seconds, latencies, before, after: wal.metrics().snapshot() })
+        self.time += start.elapsed();
+        let after = wal.metrics().snapshot();
+        self.syncs += after.syncs() - before.syncs();
+        self.sync_micros += after.sync_micros - before.sync_micros;
+        self.slow_syncs += after.syncs_longer_than_ms(HEALTHY_MS) - before.syncs_longer_than_ms(HEALTHY_MS);
+        self.segments += after.segments_created - before.segments_created;
+        self.recycled += after.segments_recycled - before.segments_recycled;
+        Ok(())
     }
 
-    /// The latency below which so many of a thousand appends are.
-    pub(crate) fn per_mille(&self, per_mille: usize) -> Duration {
-        self.latencies.get(self.latencies.len() * per_mille / 1_000).copied().unwrap_or_default()
+    /// The latency below which so many of a hundred appends are.
+    pub(crate) fn percentile(&mut self, percent: usize) -> Duration {
+        self.latencies.sort_unstable();
+        self.latencies.get(self.latencies.len() * percent / 100).copied().unwrap_or_default()
     }
 
     /// The mean latency.
-    pub(crate) fn mean(&self) -> Duration {
+    pub(crate) fn mean(&mut self) -> Duration {
         self.latencies.iter().sum::<Duration>() / u32::try_from(self.latencies.len().max(1)).unwrap_or(u32::MAX)
     }
 
     /// One line.
-    pub(crate) fn print(&self, what: &str) {
-        let ms = |duration: Duration| duration.as_secs_f64() * 1e3;
-        let syncs = (self.after.syncs() - self.before.syncs()).max(1);
+    pub(crate) fn print(&mut self, what: &str) {
+        let syncs = self.syncs.max(1) as f64;
+        let [p10, p50, p90, p99] = [10, 50, 90, 99].map(|percent| self.percentile(percent).as_secs_f64() * 1e3);
         println!(
-            "{what:<28} {:>3} appenders: {:>7.0} appends/s, p50 {:>7.2} ms, p99 {:>7.2} ms, p99.9 {:>7.2} ms, mean {:>7.2} ms; {syncs} syncs, {:.1} appends each, {:.2} ms on average, {} over {} ms; {} segments, {} recycled",
-            self.appenders,
-            self.latencies.len() as f64 / self.seconds,
-            ms(self.per_mille(500)),
-            ms(self.per_mille(990)),
-            ms(self.per_mille(999)),
-            ms(self.mean()),
-            self.latencies.len() as f64 / syncs as f64,
-            (self.after.sync_micros - self.before.sync_micros) as f64 / 1e3 / syncs as f64,
-            self.after.syncs_longer_than_ms(LATENCY_BUCKETS_MS[3]) - self.before.syncs_longer_than_ms(LATENCY_BUCKETS_MS[3]),
-            LATENCY_BUCKETS_MS[3],
-            self.after.segments_created - self.before.segments_created,
-            self.after.segments_recycled - self.before.segments_recycled,
+            "{what:<40} {:>7.0} appends/s, mean {:>6.2} ms, p10 {p10:>6.2}, p50 {p50:>6.2}, p90 {p90:>6.2}, p99 {p99:>6.2}; {:.1} appends a sync, {:.2} ms on average, {:.1} % over {HEALTHY_MS} ms; {} segments, {} recycled",
+            self.latencies.len() as f64 / self.time.as_secs_f64(),
+            self.mean().as_secs_f64() * 1e3,
+            self.latencies.len() as f64 / syncs,
+            self.sync_micros as f64 / 1e3 / syncs,
+            100.0 * self.slow_syncs as f64 / syncs,
+            self.segments,
+            self.recycled,
         );
     }
 }

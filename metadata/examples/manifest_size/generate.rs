@@ -1,81 +1,67 @@
-//! Prints what a manifest takes in memory and as a snapshot, at ten billion entries:
-//! `cargo run --release -p siltstone-metadata --example manifest_size [ENTRIES]`.
-//!
-//! The state is built, not estimated: 1,000 busy namespaces whose sizes follow Zipf's law, 100,000 idle ones with one small chunk each, chunks half
-//! full, packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice a second, chunks sealed after an
-//! hour at the latest, and a day of retired batches. Memory is the growth of the process's resident set.
+//! Builds the manifest: nothing of it is estimated.
 
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
 use siltstone_format::manifest::{
     BatchRecord, BatchState, ByteRange, CheckedRange, ChunkList, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map,
     NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, RetiredBatch, SegmentRecord, SliceRef,
 };
-use siltstone_format::snapshot::{decode_blob, encode_blob};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const BUSY: u64 = 1_000;
-const IDLE: u64 = 100_000;
+/// Namespaces; their sizes follow Zipf's law.
+pub(crate) const NAMESPACES: u64 = 100_000;
+/// The largest namespaces get entries now; all others are idle.
+pub(crate) const BUSY: u64 = 1_000;
+/// Half of what fits a chunk: what a full one of several writers has on average when it is sealed.
 const ROWS_A_CHUNK: u64 = 1_024;
-const ROWS_OF_IDLE: u64 = 20;
 const BODY_BYTES_A_ROW: u64 = 150;
 const STORED_BYTES_A_ROW: u64 = 20;
+const SEGMENT_BYTES_A_ROW: u64 = 5;
 const CHUNKS_A_PACK: usize = 512;
 const CHUNKS_A_SEGMENT: usize = 4_096;
 const OBJECT_BYTES: u64 = 64 << 20;
+/// What is kept.
 const DAYS: u64 = 30;
 const DAY_NS: i64 = 86_400_000_000_000;
 const WRITERS: u64 = 20;
+/// Each writer flushes twice.
 const BATCHES_A_SECOND: u64 = 2 * WRITERS;
 const SEAL_AGE_S: u64 = 3_600;
 const START_NS: i64 = 1_700_000_000_000_000_000;
 
-fn main() {
-    let entries = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10_000_000_000_u64);
-    let mut builder =
-        Builder { manifest: Manifest { incarnation: Incarnation(1), version: CommitIndex(1), ..Manifest::default() }, id: 1, room: 0, seed: 7 };
-    let mut last = resident_bytes();
-    let mut report = |what: &str, count: u64, unit: &str| {
-        let now = resident_bytes();
-        let grown = now.saturating_sub(last);
-        println!("{what:<44} {:>8.1} MB {count:>12} {unit:<20} {:>7.1} B each", grown as f64 / 1e6, grown as f64 / count.max(1) as f64);
-        last = now;
-    };
-    println!("{entries} entries");
-    let chunks = builder.sealed(entries);
-    report("sealed chunks of busy namespaces", chunks, "chunks");
-    let sealed: usize = builder.manifest.namespaces.values().flat_map(|space| space.packs.values()).map(|pack| pack.chunks.len_bytes()).sum();
-    let listed: usize =
-        builder.manifest.namespaces.values().flat_map(|space| space.segments.values()).map(|segment| segment.chunks.len_bytes()).sum();
-    println!("  of that in packs {:.1} B a chunk, in segments {:.1} B a chunk", sealed as f64 / chunks as f64, listed as f64 / chunks as f64);
-    builder.idle();
-    report("idle namespaces, each a chunk, pack, segment", IDLE, "namespaces");
-    let retired = BATCHES_A_SECOND * 86_400;
-    builder.retired(retired);
-    report("batches that retired within a day", retired, "batches");
-    let slices = builder.live(entries);
-    report("slices of chunks that are not sealed", slices, "slices");
-    let manifest = builder.finish();
-    println!("resident in all {:.1} MB", resident_bytes() as f64 / 1e6);
-
-    let started = std::time::Instant::now();
-    let blob = encode_blob(&manifest).expect("no shard is past 4 GiB");
-    println!("snapshot {:.1} MB, written in {:?}", blob.len() as f64 / 1e6, started.elapsed());
-    let started = std::time::Instant::now();
-    let again = decode_blob(&blob).expect("it was just written");
-    println!("read in {:?}, {} rows", started.elapsed(), again.totals.rows);
-    assert_eq!(again.totals.rows, manifest.totals.rows);
-}
-
-struct Builder {
+pub(crate) struct Builder {
     manifest: Manifest,
+    entries: u64,
     id: u64,
+    /// Ids that batches take between one object and the next.
+    ids_an_object: u64,
     /// Bytes left in the newest object.
     room: u64,
     seed: u64,
 }
 
+/// Sealed chunks, and the rows in them.
+#[derive(Default)]
+pub(crate) struct Sealed {
+    pub(crate) chunks: u64,
+    pub(crate) rows: u64,
+    /// Of namespaces that filled a chunk.
+    pub(crate) chunks_of_larger: u64,
+    pub(crate) rows_of_larger: u64,
+}
+
 impl Builder {
+    pub(crate) fn new(entries: u64) -> Self {
+        let manifest = Manifest { incarnation: Incarnation(1), version: CommitIndex(1), ..Manifest::default() };
+        let batches = (BATCHES_A_SECOND as f64 * DAYS as f64 * 86_400.0 * flushes_with_rows(entries)) as u64;
+        let objects = entries * (STORED_BYTES_A_ROW + SEGMENT_BYTES_A_ROW) / OBJECT_BYTES + 1;
+        Self { manifest, entries, id: 1, ids_an_object: batches / objects, room: 0, seed: 7 }
+    }
+
+    pub(crate) const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
     fn next_id(&mut self) -> u64 {
         self.id += 1;
         self.id
@@ -89,6 +75,7 @@ impl Builder {
     /// An object with room for a part of this many bytes.
     fn object(&mut self, bytes: u64) -> ObjectId {
         if self.room < bytes || self.manifest.objects.is_empty() {
+            self.id += self.ids_an_object;
             let id = ObjectId(self.next_id());
             self.room = OBJECT_BYTES;
             let record = ObjectRecord { id, epoch: Epoch(1), len_bytes: OBJECT_BYTES, footer: CheckedRange { offset: 1, len: 1, crc32c: 1 } };
@@ -113,49 +100,50 @@ impl Builder {
         }
         for chunks in chunks.chunks(CHUNKS_A_SEGMENT) {
             let rows = chunks.iter().map(|chunk| u64::from(chunk.rows)).sum::<u64>();
-            let (object, id) = (self.object(rows * 5), SegmentId(self.next_id()));
+            let (object, id) = (self.object(rows * SEGMENT_BYTES_A_ROW), SegmentId(self.next_id()));
             let ids: Vec<_> = chunks.iter().map(|chunk| chunk.chunk).collect();
             let chunks = ChunkList::new(&ids).expect("they rise");
-            let range = ByteRange { offset: 1_000, len: (rows * 5) as u32 };
+            let range = ByteRange { offset: 1_000, len: (rows * SEGMENT_BYTES_A_ROW) as u32 };
             namespace.segments.insert_mut(id, Arc::new(SegmentRecord { id, object, range, footer, definition_version: 1, rows, chunks }));
         }
         self.manifest.names.insert_mut(name, namespace.id);
         self.manifest.namespaces.insert_mut(namespace.id, Arc::new(namespace));
     }
 
-    fn sealed(&mut self, entries: u64) -> u64 {
-        let harmonic: f64 = (1..=BUSY).map(|rank| 1.0 / rank as f64).sum();
-        let all = entries / ROWS_A_CHUNK;
-        let mut total = 0;
-        for rank in 1..=BUSY {
-            let count = ((all as f64 / harmonic / rank as f64) as u64).max(1);
+    /// The sealed chunks of all namespaces, with their packs and segments.
+    pub(crate) fn sealed(&mut self) -> Sealed {
+        let harmonic = harmonic();
+        let all = self.entries / ROWS_A_CHUNK;
+        let mut sealed = Sealed::default();
+        for rank in 1..=NAMESPACES {
+            let entries = (self.entries as f64 / harmonic / rank as f64) as u64;
+            let count = entries.div_ceil(ROWS_A_CHUNK).max(1);
             // Its chunks lie evenly among all, with some disorder by writers that run ahead; one lives as long as one of its writers takes to fill
-            // it.
-            let (gap, span) = (all / count, DAY_NS * DAYS as i64 / count as i64);
+            // it. Those of small namespaces may meet, which costs the manifest nothing.
+            let (gap, span) = ((all / count).max(1), DAY_NS * DAYS as i64 / count as i64);
             let writers = (WRITERS / rank).max(1) as i64;
-            let mut ids: Vec<u64> = (0..count).map(|chunk| chunk * gap + 1 + self.random(gap)).collect();
-            ids.dedup();
-            total += ids.len() as u64;
-            let mut chunks = Vec::with_capacity(ids.len());
-            for (position, &id) in (0_i64..).zip(&ids) {
-                let timestamp_min_ns = START_NS + position * span + self.random(1_000_000_000) as i64;
+            let mut chunks = Vec::with_capacity(count as usize);
+            let mut left = entries;
+            for position in 0..count {
+                let id = position * gap + 1 + self.random(gap);
+                let wanted = if position + 1 == count { left.min(2_048) } else { (ROWS_A_CHUNK - 64 + self.random(128)).min(left) };
+                let rows = wanted.max(1) as u16;
+                left = left.saturating_sub(wanted);
+                let timestamp_min_ns = START_NS + position as i64 * span + self.random(1_000_000_000) as i64;
                 let timestamp_max_ns = timestamp_min_ns + (span * writers).min(DAY_NS) + self.random(1_000_000_000) as i64;
-                let rows = (ROWS_A_CHUNK - 64 + self.random(128)) as u16;
                 let body_bytes = u64::from(rows) * BODY_BYTES_A_ROW + self.random(10_000);
                 chunks.push(PackChunk { chunk: ChunkId(id), rows, end_offset: rows, timestamp_min_ns, timestamp_max_ns, body_bytes });
             }
+            let rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.rows)).sum();
+            sealed.chunks += count;
+            sealed.rows += rows;
+            if entries >= ROWS_A_CHUNK {
+                sealed.chunks_of_larger += count;
+                sealed.rows_of_larger += rows;
+            }
             self.put_namespace(rank, &chunks);
         }
-        total
-    }
-
-    fn idle(&mut self) {
-        for id in BUSY + 1..=BUSY + IDLE {
-            let (chunk, rows) = (ChunkId((1 << 30) + id), ROWS_OF_IDLE as u16);
-            let chunk =
-                PackChunk { chunk, rows, end_offset: rows, timestamp_min_ns: START_NS, timestamp_max_ns: START_NS + DAY_NS, body_bytes: 3_000 };
-            self.put_namespace(id, &[chunk]);
-        }
+        sealed
     }
 
     fn put_batch(&mut self, live_slices: u32, slices: u32, retired_at_ms: Option<i64>) -> BatchId {
@@ -171,16 +159,18 @@ impl Builder {
         id
     }
 
-    fn retired(&mut self, count: u64) {
+    /// The batches that retired within a day. How many.
+    pub(crate) fn retired(&mut self) -> u64 {
+        let count = ((BATCHES_A_SECOND * 86_400) as f64 * flushes_with_rows(self.entries)) as u64;
         for position in 0..count {
             self.put_batch(0, 50, Some(START_NS / 1_000_000 + position as i64 * 25));
         }
+        count
     }
 
     /// What the last hour brought and no seal has taken yet: in each second, each writer's flushes hold a slice for each namespace that had a row.
-    fn live(&mut self, entries: u64) -> u64 {
-        let rows_a_flush = entries as f64 / (DAYS * 86_400 * BATCHES_A_SECOND) as f64;
-        let harmonic: f64 = (1..=BUSY).map(|rank| 1.0 / rank as f64).sum();
+    pub(crate) fn live(&mut self) -> u64 {
+        let (rows_a_flush, harmonic) = (rows_a_flush(self.entries), harmonic());
         let mut chunks = BTreeMap::<(u64, u64), Vec<SliceRef>>::new();
         let mut ends = BTreeMap::<(u64, u64), u16>::new();
         let mut total = 0;
@@ -251,7 +241,7 @@ impl Builder {
     }
 
     /// Brings what is counted in line.
-    fn finish(self) -> Manifest {
+    pub(crate) fn finish(self) -> Manifest {
         let mut manifest = self.manifest;
         let mut live = BTreeMap::<BatchId, u32>::new();
         let ids: Vec<_> = manifest.namespaces.keys().copied().collect();
@@ -274,9 +264,15 @@ impl Builder {
     }
 }
 
-/// Bytes of this process that lie in memory; 0 where the system does not say.
-fn resident_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4_096;
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
+fn harmonic() -> f64 {
+    (1..=NAMESPACES).map(|rank| 1.0 / rank as f64).sum()
+}
+
+fn rows_a_flush(entries: u64) -> f64 {
+    entries as f64 / (DAYS * 86_400 * BATCHES_A_SECOND) as f64
+}
+
+/// The share of flushes that have a row, so put a batch: rows come independently of each other.
+fn flushes_with_rows(entries: u64) -> f64 {
+    1.0 - (-rows_a_flush(entries)).exp()
 }
