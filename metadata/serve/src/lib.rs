@@ -11,9 +11,11 @@ mod group;
 mod metrics;
 mod peers;
 mod server;
+mod state_cache;
 mod status;
 mod tls;
 mod transport;
+mod watch;
 
 pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
 pub use server::{ServeConfig, ServeError, serve};

@@ -7,6 +7,7 @@ use crate::raft::contact::Contacts;
 use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
+use crate::raft::feed::{Deltas, Feed, FeedError};
 use crate::raft::log_store::LogStore;
 use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
@@ -61,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) contacts: Arc<Contacts>,
     pub(crate) metrics: NodeMetrics,
     pub(crate) manifests: watch::Receiver<Manifest>,
+    pub(crate) feed: Feed,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
@@ -84,7 +86,7 @@ impl MetadataNode {
         config.check()?;
         let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
-        let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
+        let (node_id, wal_config, feed, on_wal_fatal) = (config.node_id, config.wal, config.feed_bounds(), fatal.clone());
         // The members of a new group must see each other before any of them has a directory.
         let (drawn, waits) = (StdRng::seed_from_u64(seed).random(), config.members.len() > 1);
         let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
@@ -95,7 +97,7 @@ impl MetadataNode {
             let admission = Admission::open(disk.clone(), &dir, node_id, &recovery, drawn, waits)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
             let kept = snapshots.kept().clone();
-            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
+            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
             let log_store = LogStore::new(node_id, wal.clone(), noted).purging_after(kept);
             log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
             Ok::<_, StartError>((wal, Arc::new(admission), log_store, state_machine))
@@ -105,7 +107,7 @@ impl MetadataNode {
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
         let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
-        let manifests = state_machine.watch();
+        let (manifests, feed) = (state_machine.watch(), state_machine.feed());
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
@@ -119,6 +121,7 @@ impl MetadataNode {
             contacts,
             metrics: NodeMetrics::default(),
             manifests,
+            feed,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
@@ -213,6 +216,20 @@ impl MetadataNode {
         self.inner.handle(directory, request).await
     }
 
+    /// What this member applied after a position, and what it will apply, without a gap.
+    ///
+    /// # Errors
+    /// [`FeedError::TooFarBehind`]: take [`MetadataClient::manifest`] first, and follow from its version.
+    pub fn deltas_from(&self, position: CommitIndex) -> Result<Deltas, FeedError> {
+        self.inner.feed.deltas_from(position)
+    }
+
+    /// Whether this member has word of the group: it leads and a quorum answers, or it hears its leader. What it shows is fresh then.
+    #[must_use]
+    pub fn is_in_touch(&self) -> bool {
+        self.inner.is_in_touch()
+    }
+
     /// The member's Raft, for what looks at it from outside.
     #[must_use]
     pub fn raft(&self) -> &openraft::Raft<RaftTypes> {
@@ -293,6 +310,13 @@ impl Inner {
     pub(crate) fn has_quorum(&self) -> bool {
         let membership = self.raft.metrics().borrow().membership_config.clone();
         self.contacts.has_quorum(self.config.node_id, membership.membership(), self.config.election_timeout_max())
+    }
+
+    fn is_in_touch(&self) -> bool {
+        match self.is_leader() {
+            true => self.has_quorum(),
+            false => self.contacts.leader_silence() <= self.config.election_timeout_max(),
+        }
     }
 
     pub(crate) fn is_leader(&self) -> bool {
