@@ -2,8 +2,8 @@
 //! group, or none.
 //!
 //! Each watcher is a stream that makes its next message when the connection has room for one, so that a slow watcher costs a position in the log and
-//! nothing else (flow control is HTTP/2's). Commands are shared by all watchers as they came with the log; the state is encoded once for all that need
-//! it at a time.
+//! nothing else (flow control is HTTP/2's). Commands are shared by all watchers as they came with the log; the state is encoded once for all that
+//! need it at a time.
 //!
 //! What is deliberately not here: what is kept of the log (`siltstone-metadata`), and what followers do with it (`siltstone-metadata-remote`).
 
