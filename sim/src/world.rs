@@ -218,7 +218,7 @@ impl World {
             self.fail(Failure::new("CP-1", format!("member {} went back from position {} to {version}", life.member, seen.version)));
         } else if version > seen.version {
             seen.version = version;
-            if version % STATE_STEP == 0 {
+            if version.is_multiple_of(STATE_STEP) {
                 match siltstone_format::snapshot::encode_blob(&manifest) {
                     Ok(bytes) => {
                         let mut hasher = DefaultHasher::new();

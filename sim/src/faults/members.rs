@@ -4,6 +4,7 @@ use crate::event;
 use crate::rng::Rng;
 use crate::world::{Standing, World};
 use siltstone_metadata::MetadataNode;
+use siltstone_metadata::raft::MembershipError;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,9 +83,10 @@ async fn let_go(world: Arc<World>, id: u64) {
         }
         let outcome = node.remove_member(id).await;
         event!(world.trace, "member {id} is removed: {outcome:?}");
-        if outcome.is_ok() {
-            world.members[&id].remove();
-            return;
+        match outcome {
+            Ok(()) => return world.members[&id].remove(),
+            Err(MembershipError::Unknown { .. }) => return,
+            Err(_) => {}
         }
     }
 }
