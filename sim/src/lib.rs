@@ -7,9 +7,9 @@
 //! history ─► is it linearizable?         faults: what breaks when, by the seed
 //!                                        checks: after each event; audit: disks as a crash would leave them
 //! ```
-//! A seed means the same run, byte for byte: the runtime has one thread, a clock that stands still and a seeded scheduler, and every other choice comes
-//! from `rng`. What is deliberately not here: bytes on a wire, processes that stop and go on (both are tested with real processes), slow snapshot
-//! files, memory that runs out.
+//! A seed means the same run, byte for byte: the runtime has one thread, a clock that stands still and a seeded scheduler, and every other choice
+//! comes from `rng`. What is deliberately not here: bytes on a wire, processes that stop and go on (both are tested with real processes), slow
+//! snapshot files, memory that runs out.
 
 pub mod audit;
 pub mod cases;

@@ -1,5 +1,5 @@
-//! What a run is like: drawn from the seed alone, before anything happens. Each run has only some kinds of faults ("swarm testing", Groce et al. 2012):
-//! all at once would hide each other.
+//! What a run is like: drawn from the seed alone, before anything happens. Each run has only some kinds of faults ("swarm testing", Groce et al.
+//! 2012): all at once would hide each other.
 
 use crate::net::Weather;
 use crate::rng::{Rng, Stream};

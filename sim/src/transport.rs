@@ -125,7 +125,7 @@ impl Message {
             return;
         };
         event!(self.world.trace, "{self} arrives");
-        let answered = handle(&self.world, &node, request).await;
+        let answered = handle(&self.world, &node, self.to.directory, request).await;
         self.world.observe();
         if !life.is_over() {
             if let Ok(PeerResponse::Vote(vote)) = &answered
@@ -154,8 +154,8 @@ impl Message {
     }
 }
 
-async fn handle(world: &World, node: &MetadataNode, request: PeerRequest) -> Answer {
-    let own = node.handle(request.clone());
+async fn handle(world: &World, node: &MetadataNode, directory: u64, request: PeerRequest) -> Answer {
+    let own = node.handle(directory, request.clone());
     if world.sabotage == Sabotage::AckBeforeDurable
         && let PeerRequest::Append(append) = request
     {
@@ -163,7 +163,7 @@ async fn handle(world: &World, node: &MetadataNode, request: PeerRequest) -> Ans
         let (node, raft) = (node.clone(), node.raft().clone());
         drop(own);
         let gated = PeerRequest::Append(append.clone());
-        drop(tokio::spawn(async move { node.handle(gated).await }));
+        drop(tokio::spawn(async move { node.handle(directory, gated).await }));
         let answered = raft.append_entries(append).await;
         return answered.map(PeerResponse::Append).map_err(|error| TransportError::Refused { to: 0, reason: error.to_string() });
     }
@@ -194,6 +194,7 @@ impl fmt::Display for Shown<'_> {
             PeerRequest::Vote(vote) => write!(f, "vote {} last {}", vote.vote, index(vote.last_log_id.map(|id| id.index))),
             PeerRequest::PreVote(vote) => write!(f, "pre-vote last {}", index(vote.last_log_id.map(|id| id.index))),
             PeerRequest::Campaign => f.write_str("campaign"),
+            PeerRequest::Hello => f.write_str("hello"),
             PeerRequest::Snapshot(snapshot) => write!(f, "snapshot {} at {}", snapshot.vote, index(snapshot.meta.last_log_id.map(|id| id.index))),
         }
     }
@@ -209,6 +210,7 @@ impl fmt::Display for ShownAnswer<'_> {
             Ok(PeerResponse::Vote(answer)) => write!(f, "{} granted {}", answer.vote, answer.vote_granted),
             Ok(PeerResponse::PreVote { is_granted }) => write!(f, "granted {is_granted}"),
             Ok(PeerResponse::Campaign) => f.write_str("yes"),
+            Ok(PeerResponse::Hello(hello)) => write!(f, "{:?} {:016x}", hello.phase, hello.directory),
             Ok(PeerResponse::Snapshot(answer)) => write!(f, "{}", answer.vote),
             Err(error) => write!(f, "error: {error}"),
         }

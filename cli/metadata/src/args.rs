@@ -19,6 +19,8 @@ pub enum MetadataCommand {
     TransferLead(GroupArgs),
     /// Makes the leader take a snapshot now.
     Snapshot(GroupArgs),
+    /// Prints what a member's files hold, record by record. Changes nothing.
+    Dump(DumpArgs),
 }
 
 /// What is done with members.
@@ -78,6 +80,9 @@ pub struct ServeArgs {
     /// Where it listens.
     #[arg(long, default_value = "127.0.0.1:7401", value_name = "ADDR")]
     pub listen: SocketAddr,
+    /// Where metrics (/metrics, for Prometheus) and health (/healthz) are served over HTTP. Left out: nowhere.
+    #[arg(long, value_name = "ADDR")]
+    pub listen_metrics: Option<SocketAddr>,
     /// The members of a new group, this one included: 1=HOST:PORT,2=HOST:PORT,3=HOST:PORT. A group that lives keeps the members in its log.
     #[arg(long, value_name = "MEMBERS", value_delimiter = ',', required_unless_present = "join", conflicts_with = "join")]
     pub members: Vec<String>,
@@ -163,4 +168,12 @@ pub struct RemoveArgs {
     pub id: u64,
     #[command(flatten)]
     pub group: GroupArgs,
+}
+
+/// Prints what a member's files hold.
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// The member's directory.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
 }

@@ -4,9 +4,11 @@
 
 mod args;
 mod client;
+mod dump;
 mod error;
 mod member;
 mod members;
+mod metrics;
 mod status;
 
 pub use args::MetadataCommand;
@@ -28,5 +30,6 @@ pub async fn run(command: &MetadataCommand, out: &mut (dyn Write + Send)) -> Res
         MetadataCommand::Members(MembersCommand::Remove(args)) => members::remove(args, out).await,
         MetadataCommand::TransferLead(args) => members::transfer_lead(args, out).await,
         MetadataCommand::Snapshot(args) => members::snapshot(args, out).await,
+        MetadataCommand::Dump(args) => dump::dump(args, out),
     }
 }

@@ -37,6 +37,10 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
     // Bound before the data is opened: an address in use is found at once.
     let listener = TcpListener::bind(args.listen).await.map_err(|source| CommandError::Bind { addr: args.listen, source })?;
     let addr = listener.local_addr()?;
+    let metrics_listener = match args.listen_metrics {
+        None => None,
+        Some(addr) => Some(TcpListener::bind(addr).await.map_err(|source| CommandError::Bind { addr, source })?),
+    };
     let transport = GrpcTransport::new(args.id, tls.as_ref())?;
     let random = RandomState::new().build_hasher().finish();
     let parts = NodeParts {
@@ -52,7 +56,12 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
     let node = MetadataNode::start(config(args.id, members, &args.times), parts).await?;
     let (stop, stopped) = watch::channel(false);
     let served = tokio::spawn(serve_node(ServeConfig { listener, node_id: args.id, tls, transport }, node.clone(), stopped));
-    writeln!(out, "metadata member {} listens on {addr}", args.id)?;
+    let metrics = metrics_listener.map(|listener| {
+        let addr = listener.local_addr();
+        (tokio::spawn(crate::metrics::serve(listener, node.clone())), addr)
+    });
+    let metrics_at = metrics.as_ref().and_then(|(_, addr)| addr.as_ref().ok()).map_or_else(String::new, |addr| format!(", metrics on {addr}"));
+    writeln!(out, "metadata member {} listens on {addr}{metrics_at}", args.id)?;
     out.flush()?;
 
     let mut served = served;

@@ -1,7 +1,7 @@
 //! Between messages and plain values. A message that lacks what it must have is refused.
 
 use bytes::Bytes;
-use siltstone_metadata::raft::{WireLogId, WireRequest, WireResponse, WireVote};
+use siltstone_metadata::raft::{Hello, Phase, WireLogId, WireRequest, WireResponse, WireVote};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::append_response::Outcome;
 
@@ -54,6 +54,25 @@ pub(crate) fn wire_append_response(response: pb::AppendResponse) -> Result<WireR
         Outcome::HigherVote(higher) => WireResponse::AppendHigherVote(wire_vote(Some(higher))?),
         Outcome::Conflict(pb::Nothing {}) => WireResponse::AppendConflict,
     })
+}
+
+pub(crate) const fn hello_response(hello: Hello) -> pb::HelloResponse {
+    let phase = match hello.phase {
+        Phase::Fresh => pb::Phase::Fresh,
+        Phase::Ready => pb::Phase::Ready,
+        Phase::Lives => pb::Phase::Lives,
+    };
+    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32 }
+}
+
+pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing> {
+    let phase = match response.phase() {
+        pb::Phase::Unspecified => return Err(Missing("phase")),
+        pb::Phase::Fresh => Phase::Fresh,
+        pb::Phase::Ready => Phase::Ready,
+        pb::Phase::Lives => Phase::Lives,
+    };
+    Ok(Hello { node_id: response.node_id, directory: response.directory, phase })
 }
 
 /// A snapshot's parts: the first carries all but the machine, which is cut into pieces.

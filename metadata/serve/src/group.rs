@@ -1,6 +1,7 @@
 //! What other services and people call.
 
 use crate::status::{of_client_error, of_membership_error};
+use crate::watch::Watchers;
 use siltstone_format::command::CommandBody;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{GroupStatus, MemberStatus};
@@ -13,6 +14,7 @@ use tonic::{Request, Response, Status};
 
 pub(crate) struct GroupService {
     pub(crate) node: MetadataNode,
+    pub(crate) watchers: Watchers,
 }
 
 impl GroupService {
@@ -50,8 +52,8 @@ impl Group for GroupService {
         Ok(Response::new(pb::ReadIndexResponse { index: index.0 }))
     }
 
-    async fn watch(&self, _: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        Err(Status::unimplemented("watching is not built yet"))
+    async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Ok(Response::new(Box::pin(self.watchers.watch(request.into_inner()))))
     }
 
     async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusResponse>, Status> {

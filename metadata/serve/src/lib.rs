@@ -8,12 +8,16 @@
 
 mod convert;
 mod group;
+mod metrics;
 mod peers;
 mod server;
+mod state_cache;
 mod status;
 mod tls;
 mod transport;
+mod watch;
 
+pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
 pub use server::{ServeConfig, ServeError, serve};
 pub use status::LEADER_TRAILER;
 pub use tls::{TlsError, TlsFiles};

@@ -1,9 +1,9 @@
 //! What other members call.
 
-use crate::convert::{Missing, append, append_response, log_id, vote, wire_log_id, wire_vote};
+use crate::convert::{Missing, append, append_response, hello_response, log_id, vote, wire_log_id, wire_vote};
 use bytes::BytesMut;
 use siltstone_metadata::MetadataNode;
-use siltstone_metadata::raft::{PeerRequest, WireRequest, WireResponse};
+use siltstone_metadata::raft::{PeerError, PeerRequest, WireRequest, WireResponse};
 use siltstone_metadata_client::MetadataClient;
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::peers_server::Peers;
@@ -19,7 +19,7 @@ pub(crate) struct PeersService {
 
 impl PeersService {
     /// Refuses what is meant for another member, or comes from another group.
-    fn check(&self, header: Option<&pb::Header>) -> Result<(), Status> {
+    fn check(&self, header: Option<&pb::Header>) -> Result<u64, Status> {
         let header = header.ok_or_else(|| missing(Missing("header")))?;
         let own = self.node.incarnation().0;
         if header.to != self.node_id {
@@ -33,12 +33,16 @@ impl PeersService {
             );
             return Err(Status::failed_precondition(message));
         }
-        Ok(())
+        Ok(header.directory)
     }
 
-    async fn answer(&self, request: WireRequest) -> Result<WireResponse, Status> {
+    /// `meant` is the id of the directory that the other side means.
+    async fn answer(&self, meant: u64, request: WireRequest) -> Result<WireResponse, Status> {
         let request = PeerRequest::try_from(request).map_err(|error| Status::invalid_argument(error.to_string()))?;
-        let answer = self.node.handle(request).await.map_err(|error| Status::unavailable(error.to_string()))?;
+        let answer = self.node.handle(meant, request).await.map_err(|error| match error {
+            PeerError::Ended { .. } => Status::unavailable(error.to_string()),
+            PeerError::OtherDirectory { .. } => Status::failed_precondition(error.to_string()),
+        })?;
         Ok(answer.into())
     }
 }
@@ -55,16 +59,16 @@ fn other_answer() -> Status {
 impl Peers for PeersService {
     async fn append(&self, request: Request<pb::AppendRequest>) -> Result<Response<pb::AppendResponse>, Status> {
         let request = request.into_inner();
-        self.check(request.header.as_ref())?;
-        let answer = self.answer(append(request).map_err(missing)?).await?;
+        let meant = self.check(request.header.as_ref())?;
+        let answer = self.answer(meant, append(request).map_err(missing)?).await?;
         Ok(Response::new(append_response(answer).ok_or_else(other_answer)?))
     }
 
     async fn vote(&self, request: Request<pb::VoteRequest>) -> Result<Response<pb::VoteResponse>, Status> {
         let request = request.into_inner();
-        self.check(request.header.as_ref())?;
+        let meant = self.check(request.header.as_ref())?;
         let (candidate, last) = (wire_vote(request.vote).map_err(missing)?, request.last.map(wire_log_id));
-        match self.answer(WireRequest::Vote { vote: candidate, last }).await? {
+        match self.answer(meant, WireRequest::Vote { vote: candidate, last }).await? {
             WireResponse::Vote { vote: holds, is_granted, last } => {
                 Ok(Response::new(pb::VoteResponse { vote: Some(vote(holds)), granted: is_granted, last: last.map(log_id) }))
             }
@@ -74,23 +78,30 @@ impl Peers for PeersService {
 
     async fn pre_vote(&self, request: Request<pb::PreVoteRequest>) -> Result<Response<pb::PreVoteResponse>, Status> {
         let request = request.into_inner();
-        self.check(request.header.as_ref())?;
-        match self.answer(WireRequest::PreVote { last: request.last.map(wire_log_id) }).await? {
+        let meant = self.check(request.header.as_ref())?;
+        match self.answer(meant, WireRequest::PreVote { last: request.last.map(wire_log_id) }).await? {
             WireResponse::PreVote { is_granted } => Ok(Response::new(pb::PreVoteResponse { granted: is_granted })),
             _ => Err(other_answer()),
         }
     }
 
     async fn campaign(&self, request: Request<pb::CampaignRequest>) -> Result<Response<pb::CampaignResponse>, Status> {
-        self.check(request.get_ref().header.as_ref())?;
-        self.answer(WireRequest::Campaign).await?;
+        let meant = self.check(request.get_ref().header.as_ref())?;
+        self.answer(meant, WireRequest::Campaign).await?;
         Ok(Response::new(pb::CampaignResponse {}))
+    }
+
+    async fn hello(&self, _: Request<pb::HelloRequest>) -> Result<Response<pb::HelloResponse>, Status> {
+        match self.answer(0, WireRequest::Hello).await? {
+            WireResponse::Hello(hello) => Ok(Response::new(hello_response(hello))),
+            _ => Err(other_answer()),
+        }
     }
 
     async fn snapshot(&self, request: Request<Streaming<pb::SnapshotPart>>) -> Result<Response<pb::SnapshotResponse>, Status> {
         let mut parts = request.into_inner();
         let first = parts.message().await?.ok_or_else(|| missing(Missing("part")))?;
-        self.check(first.header.as_ref())?;
+        let meant = self.check(first.header.as_ref())?;
         let leader = wire_vote(first.vote).map_err(missing)?;
         if first.machine_len > MACHINE_BYTES_MAX {
             return Err(Status::invalid_argument(format!("a machine of {} bytes is not taken", first.machine_len)));
@@ -106,7 +117,7 @@ impl Peers for PeersService {
         if machine.len() as u64 != first.machine_len {
             return Err(Status::invalid_argument("the pieces of the machine end too early"));
         }
-        match self.answer(WireRequest::Snapshot { vote: leader, meta: first.meta.into(), machine: machine.freeze() }).await? {
+        match self.answer(meant, WireRequest::Snapshot { vote: leader, meta: first.meta.into(), machine: machine.freeze() }).await? {
             WireResponse::Snapshot { vote: holds } => Ok(Response::new(pb::SnapshotResponse { vote: Some(vote(holds)) })),
             _ => Err(other_answer()),
         }

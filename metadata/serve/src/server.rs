@@ -4,6 +4,7 @@ use crate::group::GroupService;
 use crate::peers::PeersService;
 use crate::tls::{TlsError, TlsFiles};
 use crate::transport::{GrpcTransport, MESSAGE_BYTES_MAX};
+use crate::watch::Watchers;
 use siltstone_core::Incarnation;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
@@ -68,7 +69,8 @@ pub async fn serve(config: ServeConfig, node: MetadataNode, mut stop: watch::Rec
         builder = builder.tls_config(tls.server()?).map_err(invalid)?;
     }
     let peers = PeersServer::new(PeersService { node: node.clone(), node_id }).max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let group = GroupServer::new(GroupService { node: node.clone() }).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let group =
+        GroupServer::new(GroupService { node: node.clone(), watchers: Watchers::new(node.clone()) }).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let router = builder.add_service(reflection).add_service(health_service).add_service(peers).add_service(group);
 
     let watched = tokio::spawn(async move {

@@ -1,6 +1,6 @@
 //! The way to the other members over gRPC.
 
-use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_log_id, wire_vote};
+use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_hello, wire_log_id, wire_vote};
 use crate::tls::{TlsError, TlsFiles};
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -59,8 +59,8 @@ impl GrpcTransport {
         self.incarnation.store(incarnation.0, Ordering::Relaxed);
     }
 
-    fn header(&self, to: u64) -> pb::Header {
-        pb::Header { from: self.node_id, to, incarnation: self.incarnation.load(Ordering::Relaxed) }
+    fn header(&self, to: &Peer) -> pb::Header {
+        pb::Header { from: self.node_id, to: to.id, incarnation: self.incarnation.load(Ordering::Relaxed), directory: to.directory }
     }
 
     fn client(&self, peer: &Peer, lane: Lane) -> Result<PeersClient<Channel>, tonic::transport::Error> {
@@ -85,7 +85,7 @@ impl GrpcTransport {
     }
 
     async fn send(&self, peer: &Peer, request: WireRequest) -> Result<WireResponse, CallError> {
-        let header = Some(self.header(peer.id));
+        let header = Some(self.header(peer));
         let lane = if matches!(request, WireRequest::Snapshot { .. }) { Lane::Snapshots } else { Lane::Short };
         let mut client = self.client(peer, lane)?;
         Ok(match request {
@@ -103,12 +103,13 @@ impl GrpcTransport {
                 let answer = client.pre_vote(pb::PreVoteRequest { header, last: last.map(log_id) }).await?.into_inner();
                 WireResponse::PreVote { is_granted: answer.granted }
             }
+            WireRequest::Hello => WireResponse::Hello(wire_hello(&client.hello(pb::HelloRequest {}).await?.into_inner())?),
             WireRequest::Campaign => {
                 client.campaign(pb::CampaignRequest { header }).await?;
                 WireResponse::Campaign
             }
             WireRequest::Snapshot { vote: leader, meta, machine } => {
-                let parts = snapshot_parts(self.header(peer.id), leader, meta, machine, SNAPSHOT_PIECE_BYTES);
+                let parts = snapshot_parts(self.header(peer), leader, meta, machine, SNAPSHOT_PIECE_BYTES);
                 let answer = client.snapshot(futures::stream::iter(parts)).await?.into_inner();
                 WireResponse::Snapshot { vote: wire_vote(answer.vote)? }
             }

@@ -87,6 +87,9 @@ impl Elector {
             self.silent_until = Some(now + 2 * patience);
         }
         let is_silent = self.silent_until.is_some() || inner.is_stalled.load(Ordering::Acquire) || inner.is_leaving.load(Ordering::Acquire);
+        if is_silent && !inner.contacts.is_silent() {
+            inner.metrics.count_silence();
+        }
         inner.contacts.set_silent(is_silent);
     }
 
@@ -113,6 +116,7 @@ impl Elector {
         // The next attempt is a whole timeout away, whatever comes of this one: an election that failed is not repeated at once.
         self.next_attempt = Instant::now() + self.timeout;
         if is_wanted {
+            inner.metrics.count_candidacy();
             tracing::info!(node_id = own_id, silent_ms = silence.as_millis(), was_asked, "this member stands for election");
             // An error means that Raft has stopped, which the supervisor reports.
             let _ = inner.raft.trigger().elect().await;
@@ -127,7 +131,7 @@ impl Elector {
         let mut answers = JoinSet::new();
         for id in membership.voter_ids().filter(|id| *id != own_id) {
             let Some(node) = membership.get_node(&id) else { continue };
-            let (peer, transport) = (Peer { id, address: node.addr.clone() }, inner.transport.clone());
+            let (peer, transport) = (Peer::from_text(id, &node.addr), inner.transport.clone());
             answers.spawn(async move {
                 let answer = transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id })).await;
                 matches!(answer, Ok(PeerResponse::PreVote { is_granted: true })).then_some(id)

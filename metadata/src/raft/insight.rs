@@ -1,6 +1,7 @@
 //! How a member and its group do, for people and metrics.
 
 use crate::raft::node::{Inner, MetadataNode};
+use crate::raft::transport::Peer;
 use openraft::ServerState;
 use siltstone_core::Incarnation;
 use std::time::Duration;
@@ -86,7 +87,7 @@ impl MetadataNode {
     pub fn leader_address(&self) -> Option<String> {
         let metrics = self.inner.raft.metrics().borrow().clone();
         let leader = metrics.current_leader?;
-        metrics.membership_config.membership().get_node(&leader).map(|node| node.addr.clone())
+        metrics.membership_config.membership().get_node(&leader).map(|node| Peer::from_text(leader, &node.addr).address)
     }
 
     /// Why this member is not ready, if it is not: a group without a leader, a log that is still being applied, an end.
@@ -108,7 +109,7 @@ impl Inner {
         let leads = metrics.state == ServerState::Leader;
         let members = membership.nodes().map(|(id, node)| MemberStatus {
             id: *id,
-            address: node.addr.clone(),
+            address: Peer::from_text(*id, &node.addr).address,
             is_voter: membership.voter_ids().any(|voter| voter == *id),
             matched_index: metrics.replication.as_ref().and_then(|all| all.get(id).copied().flatten()).map(|log_id| log_id.index),
             heard: leads.then(|| self.contacts.follower_silence(*id)).flatten(),

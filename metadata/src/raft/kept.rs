@@ -1,8 +1,8 @@
 //! How far the snapshots reach that a restart would find.
 //!
-//! openraft 0.9 purges the log up to a snapshot while the state machine still installs it. A crash between the two would leave a member that has neither the
-//! entries that it acknowledged nor the snapshot that stands for them (WA-1). So a purge waits until the snapshot's pointer stands before it in
-//! the log.
+//! openraft 0.9 purges the log up to a snapshot while the state machine still installs it. A crash between the two would leave a member that has
+//! neither the entries that it acknowledged nor the snapshot that stands for them (WA-1). So a purge waits until the snapshot's pointer stands
+//! before it in the log.
 
 use tokio::sync::watch;
 

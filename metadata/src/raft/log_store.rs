@@ -175,8 +175,8 @@ impl RaftLogStorage<RaftTypes> for LogStore {
         saved.map_err(|error| StorageIOError::write_vote(AnyError::new(&error)).into())
     }
 
-    /// LD-1: a member that led does not lead again in the same term after a restart. Others may hold entries of that term that it has lost, and it would
-    /// give their places to new ones. So its own vote comes back as that of a candidate.
+    /// LD-1: a member that led does not lead again in the same term after a restart. Others may hold entries of that term that it has lost, and it
+    /// would give their places to new ones. So its own vote comes back as that of a candidate.
     async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError> {
         let vote = self.vote()?;
         if is_sabotaged(Sabotage::ResumeLeadership) {

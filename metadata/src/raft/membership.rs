@@ -3,6 +3,7 @@
 //! What is deliberately not here: who decides it (an operator, a person), and starting processes.
 
 use crate::raft::node::{Inner, MetadataNode};
+use crate::raft::transport::Peer;
 use openraft::error::{ChangeMembershipError, ClientWriteError, RaftError};
 use openraft::{BasicNode, ChangeMembers};
 use siltstone_core::ErrorKind;
@@ -35,6 +36,16 @@ pub enum MembershipError {
         address: String,
         /// The address of the member that has the number.
         known: String,
+    },
+    /// It does not answer.
+    #[error(
+        "add metadata member {id} at {address}: it does not answer there; start it on an empty directory: siltstone metadata serve --join --id {id}"
+    )]
+    Silent {
+        /// The number.
+        id: u64,
+        /// Where it was looked for.
+        address: String,
     },
     /// No such member.
     #[error("change the members of the metadata group: there is no member {id}; add it first")]
@@ -73,7 +84,7 @@ impl MembershipError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::NotLeader { .. } | Self::NoQuorum | Self::Busy => ErrorKind::Unavailable,
-            Self::Taken { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
+            Self::Taken { .. } | Self::Silent { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::NoVoters => ErrorKind::InvalidInput,
             Self::Unknowable { .. } => ErrorKind::Unknown,
@@ -82,7 +93,7 @@ impl MembershipError {
 }
 
 impl MetadataNode {
-    /// Adds a member that learns and has no vote. Repeated, it changes nothing.
+    /// Adds a member that learns and has no vote. It must answer, so that the group knows its directory. Repeated, it changes nothing.
     ///
     /// # Errors
     /// [`MembershipError`].
@@ -93,7 +104,10 @@ impl MetadataNode {
             let is_same = known == address;
             return if is_same { Ok(()) } else { Err(MembershipError::Taken { id, address: address.to_owned(), known }) };
         }
-        let nodes = BTreeMap::from([(id, BasicNode { addr: address.to_owned() })]);
+        let peer = Peer { id, address: address.to_owned(), directory: 0 };
+        let hello = self.inner.ask_hello(&peer).await.ok_or_else(|| MembershipError::Silent { id, address: address.to_owned() })?;
+        let peer = Peer { directory: hello.directory, ..peer };
+        let nodes = BTreeMap::from([(id, BasicNode { addr: peer.to_text() })]);
         self.inner.change(ChangeMembers::AddNodes(nodes)).await
     }
 
@@ -160,7 +174,7 @@ impl Inner {
     }
 
     fn member_address(&self, id: u64) -> Option<String> {
-        self.raft.metrics().borrow().membership_config.membership().get_node(&id).map(|node| node.addr.clone())
+        self.raft.metrics().borrow().membership_config.membership().get_node(&id).map(|node| Peer::from_text(id, &node.addr).address)
     }
 
     /// Changes the membership by joint consensus (Raft's dissertation, section 4.3), members that lose their vote staying as learners.

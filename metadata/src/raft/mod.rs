@@ -10,18 +10,22 @@
 //! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a transport between processes, leases,
 //! snapshots on the object store.
 
+mod admission;
 mod blocking;
 mod config;
 mod contact;
+mod dump;
 mod durable;
 mod elector;
 mod error;
+mod feed;
 mod in_process;
 mod insight;
 mod kept;
 mod leave;
 mod log_store;
 mod membership;
+mod metrics;
 mod network;
 mod node;
 mod peers;
@@ -34,18 +38,22 @@ mod transport;
 mod types;
 mod wire;
 
+pub use admission::Phase;
 pub use blocking::{Blocking, SteppedLog};
 pub use config::{NodeConfig, NodeParts, OnFatal};
+pub use dump::{describe_record, describe_snapshot};
 pub use error::{FatalError, StartError};
+pub use feed::{Delta, Deltas, FeedError};
 pub use in_process::{InProcessNetwork, MemberTransport};
 pub use insight::{GroupStatus, MemberStatus, Role};
 pub use membership::MembershipError;
+pub use metrics::{NodeMetrics, NodeMetricsSnapshot, PROPOSAL_BUCKETS_MS};
 pub use node::MetadataNode;
 pub use peers::PeerError;
 pub use sabotage::Sabotage;
 #[cfg(siltstone_sabotage)]
 pub use sabotage::sabotage;
-pub use transport::{NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
+pub use transport::{Hello, NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 

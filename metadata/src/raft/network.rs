@@ -40,7 +40,7 @@ impl RaftNetworkFactory<RaftTypes> for Network {
 
     async fn new_client(&mut self, target: u64, node: &BasicNode) -> PeerNetwork {
         PeerNetwork {
-            peer: Peer { id: target, address: node.addr.clone() },
+            peer: Peer::from_text(target, &node.addr),
             transport: self.transport.clone(),
             log_store: self.log_store.clone(),
             contacts: self.contacts.clone(),
@@ -54,8 +54,8 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         if self.contacts.is_silent() {
             return Err(Unreachable::new(&io::Error::other("this member leads no more")).into());
         }
-        // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next leader
-        // had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
+        // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next
+        // leader had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
         match self.log_store.vote() {
             Ok(Some(now)) if now != request.vote => return Ok(AppendEntriesResponse::HigherVote(now)),
             Ok(_) => {}
@@ -138,6 +138,7 @@ fn unexpected(answer: &PeerResponse) -> io::Error {
         PeerResponse::PreVote { .. } => "PreVote",
         PeerResponse::Campaign => "Campaign",
         PeerResponse::Snapshot(_) => "Snapshot",
+        PeerResponse::Hello(_) => "Hello",
     };
     io::Error::new(io::ErrorKind::InvalidData, format!("the answer {kind} is to another question"))
 }

@@ -1,6 +1,7 @@
 //! Faults of the group itself, put in on purpose, so that the simulation can show that it would find them.
 //!
-//! They exist only under `--cfg siltstone_sabotage`, which nothing that is shipped is built with; elsewhere every question is answered no at compile time.
+//! They exist only under `--cfg siltstone_sabotage`, which nothing that is shipped is built with; elsewhere every question is answered no at
+//! compile time.
 
 /// What is wrong on purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@
 //! protocol that carries these values.
 
 use crate::raft::stored::{decode_entry, decode_snapshot_file, encode_entry, encode_snapshot_file};
-use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
+use crate::raft::transport::{Hello, PeerRequest, PeerResponse, PreVote, SnapshotRequest};
 use crate::raft::types::{LogId, SnapshotBytes};
 use bytes::Bytes;
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, VoteRequest, VoteResponse};
@@ -70,6 +70,8 @@ pub enum WireRequest {
         /// The machine.
         machine: Bytes,
     },
+    /// Who are you?
+    Hello,
 }
 
 /// A [`PeerResponse`] on the wire.
@@ -104,6 +106,8 @@ pub enum WireResponse {
         /// The vote that holds here.
         vote: WireVote,
     },
+    /// Who it is.
+    Hello(Hello),
 }
 
 impl PeerRequest {
@@ -122,6 +126,7 @@ impl PeerRequest {
             Self::Vote(request) => WireRequest::Vote { vote: request.vote.into(), last: request.last_log_id.map(Into::into) },
             Self::PreVote(request) => WireRequest::PreVote { last: request.last_log_id.map(Into::into) },
             Self::Campaign => WireRequest::Campaign,
+            Self::Hello => WireRequest::Hello,
             Self::Snapshot(request) => {
                 let meta = encode_snapshot_file(&request.meta, &[])?.into();
                 WireRequest::Snapshot { vote: request.vote.into(), meta, machine: request.machine.0.clone() }
@@ -144,6 +149,7 @@ impl TryFrom<WireRequest> for PeerRequest {
             WireRequest::Vote { vote, last } => Self::Vote(VoteRequest { vote: vote.into(), last_log_id: last.map(Into::into) }),
             WireRequest::PreVote { last } => Self::PreVote(PreVote { last_log_id: last.map(Into::into) }),
             WireRequest::Campaign => Self::Campaign,
+            WireRequest::Hello => Self::Hello,
             WireRequest::Snapshot { vote, meta, machine } => {
                 let (meta, _) = decode_snapshot_file(&meta)?;
                 Self::Snapshot(SnapshotRequest { vote: vote.into(), meta, machine: SnapshotBytes(machine) })
@@ -164,6 +170,7 @@ impl From<PeerResponse> for WireResponse {
             }
             PeerResponse::PreVote { is_granted } => Self::PreVote { is_granted },
             PeerResponse::Campaign => Self::Campaign,
+            PeerResponse::Hello(hello) => Self::Hello(hello),
             PeerResponse::Snapshot(answer) => Self::Snapshot { vote: answer.vote.into() },
         }
     }
@@ -179,6 +186,7 @@ impl From<WireResponse> for PeerResponse {
             WireResponse::Vote { vote, is_granted, last } => Self::Vote(VoteResponse::new(Vote::from(vote), last.map(Into::into), is_granted)),
             WireResponse::PreVote { is_granted } => Self::PreVote { is_granted },
             WireResponse::Campaign => Self::Campaign,
+            WireResponse::Hello(hello) => Self::Hello(hello),
             WireResponse::Snapshot { vote } => Self::Snapshot(SnapshotResponse::new(vote.into())),
         }
     }

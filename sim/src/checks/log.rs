@@ -1,7 +1,7 @@
 //! Leaders, entries and states as they were seen: LD-1 and CP-1.
 //!
-//! Entries are seen where leaders send them, lost messages included; what is committed is seen where a member has applied it. Between the two, an entry's
-//! predecessor is known, so one applied position tells of all before it.
+//! Entries are seen where leaders send them, lost messages included; what is committed is seen where a member has applied it. Between the two, an
+//! entry's predecessor is known, so one applied position tells of all before it.
 
 use super::Failure;
 use std::collections::btree_map::Entry;

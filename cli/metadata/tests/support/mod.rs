@@ -90,7 +90,7 @@ impl Group {
     }
 
     /// Starts a member's process. With other arguments than the usual ones it may join a group.
-    pub fn spawn(&mut self, id: u64, instead_of_members: &[&str]) {
+    pub fn spawn(&mut self, id: u64, instead_of_members: &[&str]) -> String {
         let (data, delay_file, list) = (self.data(id), self.delay_file(id), self.member_list());
         let port = self.members[&id].port;
         let mut command = Command::new(env!("CARGO_BIN_EXE_siltstone-metadata"));
@@ -106,6 +106,7 @@ impl Group {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.contains("listens on"), "member {id} does not start: {line:?}\n{}", self.log(id));
         self.members.get_mut(&id).unwrap().child = Some(child);
+        line
     }
 
     /// What a member wrote to standard error.
