@@ -117,9 +117,9 @@ async fn recover(world: &Arc<World>, client: &mut Client) -> Result<(), Failure>
     tokio::time::timeout(limit, committed)
         .await
         .map_err(|_| Failure::new("LV-1", format!("nothing was committed within {} s after the last fault", limit.as_secs())))?;
-    let target = world.acknowledged.lock().last().unwrap_or_default();
+    let Some(target) = world.log.lock().committed_last() else { return Err(Failure::new("LV-1", "nothing was ever committed")) };
     let caught_up = async {
-        while !is_caught_up(world, target) {
+        while !is_caught_up(world, target.index) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
@@ -127,7 +127,7 @@ async fn recover(world: &Arc<World>, client: &mut Client) -> Result<(), Failure>
     tokio::time::timeout(limit, caught_up).await.map_err(|_| {
         let applied =
             world.all_running().iter().map(|(life, _)| format!("{}: {:?}", life.member, life.seen.lock().applied_index)).collect::<Vec<_>>();
-        let what = format!("not all members had applied position {target} within {} s: {}", limit.as_secs(), applied.join(", "));
+        let what = format!("not all members had applied position {} within {} s: {}", target.index, limit.as_secs(), applied.join(", "));
         Failure::new("LV-1", what)
     })
 }

@@ -163,6 +163,12 @@ impl LogCheck {
     pub fn committed_text(&self, index: u64) -> Option<&str> {
         self.entries.get(self.committed.get(&index)?).map(|known| known.text.as_str())
     }
+
+    /// The newest position that was applied anywhere.
+    #[must_use]
+    pub fn committed_last(&self) -> Option<LogId> {
+        self.committed.last_key_value().map(|(_, id)| *id)
+    }
 }
 
 #[cfg(test)]
