@@ -265,7 +265,14 @@ impl Inner {
     /// Why the member has ended, if it has.
     fn end(&self) -> Option<String> {
         let failure = self.wal.failure().map(|error| error.to_string());
-        failure.or_else(|| self.raft.metrics().borrow().running_state.as_ref().err().map(ToString::to_string))
+        failure.or_else(|| self.raft_end())
+    }
+
+    /// Why Raft has ended, if it has. Its task tells of an error, but not of a panic: then only its metrics have no source any more.
+    pub(crate) fn raft_end(&self) -> Option<String> {
+        let metrics = self.raft.metrics();
+        let told = metrics.borrow().running_state.as_ref().err().map(ToString::to_string);
+        told.or_else(|| metrics.has_changed().is_err().then(|| "its task has panicked".to_owned()))
     }
 
     /// Why the member is not ready, if it is not.

@@ -3,7 +3,7 @@
 
 use crate::raft::node::Inner;
 use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
-use crate::raft::types::RaftTypes;
+use crate::raft::types::{LogId, RaftTypes};
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 use openraft::{ServerState, Snapshot};
 use std::sync::atomic::Ordering;
@@ -53,8 +53,16 @@ impl Inner {
             }
             PeerRequest::Snapshot(SnapshotRequest { vote, meta, machine }) => {
                 self.contacts.heard_leader();
-                let answer = self.raft.install_full_snapshot(vote, Snapshot { meta, snapshot: Box::new(machine) }).await;
-                Ok(PeerResponse::Snapshot(answer.map_err(ended)?))
+                let last = meta.last_log_id;
+                let answer = self.raft.install_full_snapshot(vote, Snapshot { meta, snapshot: Box::new(machine) }).await.map_err(ended)?;
+                // Raft takes a snapshot of what it has applied for installed, and the leader takes the answer for an acknowledgement of the entries;
+                // but this member may have them in memory alone (WA-1).
+                if answer.vote == vote
+                    && let Some(last) = last
+                {
+                    self.until_durable(last).await?;
+                }
+                Ok(PeerResponse::Snapshot(answer))
             }
         }
     }
@@ -72,8 +80,7 @@ impl Inner {
             AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
         };
         let Some(acknowledged) = acknowledged else { return Ok(answer) };
-        let durable = self.log_store.durable().wait(acknowledged.index).await;
-        durable.map_err(|_| PeerError::Ended { reason: "its log has failed".to_owned() })?;
+        self.until_durable(acknowledged).await?;
         // While it waited, this member may have given its vote to another, whose leader may have cut these entries off. The acknowledgement would
         // then count for entries that are not there. With the same vote, nobody else had a say in the log.
         match self.log_store.vote() {
@@ -81,6 +88,12 @@ impl Inner {
             Ok(_) => Ok(answer),
             Err(error) => Err(PeerError::Ended { reason: error.to_string() }),
         }
+    }
+
+    /// Waits until this member's disk has an entry that its log holds, and all before it.
+    async fn until_durable(&self, last: LogId) -> Result<(), PeerError> {
+        let durable = self.log_store.durable().wait(last.index).await;
+        durable.map_err(|_| PeerError::Ended { reason: "its log has failed".to_owned() })
     }
 
     /// Whether a vote for this candidate would be given, as far as it can be known without the vote.
