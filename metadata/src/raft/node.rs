@@ -143,15 +143,15 @@ impl MetadataNode {
         let Inner { config, raft, .. } = self.inner.as_ref();
         let is_single = config.members.len() == 1;
         // Raft's task answers only once it has read what is stored: the status tells of that from here on.
-        raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
-        if is_single {
+        let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        if is_single && !is_initialized {
             let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
             match raft.initialize(members).await {
                 // The group lives already.
                 Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
                 Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
             }
-        } else if !config.members.is_empty() {
+        } else if !is_single && !config.members.is_empty() {
             let inner = self.inner.clone();
             self.inner.tasks.lock().push(tokio::spawn(async move { inner.begin_group().await }));
         }
