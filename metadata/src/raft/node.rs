@@ -67,8 +67,10 @@ pub(crate) struct Inner {
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
     pub(crate) is_stalled: AtomicBool,
-    /// The member gives up the lead because it was told to: no new proposals, no lead.
+    /// The member gives up the lead because it was told to: no new proposals, no candidacy.
     pub(crate) is_leaving: AtomicBool,
+    /// A member that leaves has a successor with the whole log: it says nothing more as a leader.
+    pub(crate) is_handing_over: AtomicBool,
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
     pub(crate) blocking: Blocking,
@@ -126,6 +128,7 @@ impl MetadataNode {
             fatal,
             is_stalled: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
+            is_handing_over: AtomicBool::new(false),
             is_asked_to_campaign: AtomicBool::new(false),
             blocking,
             clock,
@@ -205,6 +208,7 @@ impl MetadataNode {
 
     /// Takes part in the lead again, after [`MetadataNode::leave`].
     pub fn stay(&self) {
+        self.inner.is_handing_over.store(false, Ordering::Release);
         self.inner.is_leaving.store(false, Ordering::Release);
     }
 
@@ -297,16 +301,17 @@ impl Inner {
         if !self.is_leader() {
             return Readiness::Ready;
         }
-        match self.read_index().await {
+        // Who asks for the state of a group without a quorum wants to hear of it soon.
+        match self.read_index_within(self.config.election_timeout_max()).await {
             Ok(index) if self.manifests.borrow().version >= index => Readiness::Ready,
             Ok(_) => not_yet("the log is being applied"),
             Err(error) => Readiness::NotYet { reason: error.to_string() },
         }
     }
 
-    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+    async fn read_index_within(&self, limit: Duration) -> Result<CommitIndex, ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
-        match tokio::time::timeout(self.config.propose_timeout(), self.raft.get_read_log_id()).await {
+        match tokio::time::timeout(limit, self.raft.get_read_log_id()).await {
             Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
             Ok(Err(error)) => Err(unavailable(error.to_string())),
             Err(_) => Err(unavailable("no quorum answered in time".to_owned())),
@@ -331,15 +336,14 @@ impl Inner {
     }
 
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
-        let begun = Instant::now();
-        self.metrics.begin_proposal();
+        let in_flight = self.metrics.begin_proposal();
         let ended = self.propose_uncounted(body).await;
         let outcome = match &ended {
             Ok(_) => Outcome::Applied,
             Err(ClientError::UnknownOutcome { .. }) => Outcome::Unknown,
             Err(_) => Outcome::Unavailable,
         };
-        self.metrics.end_proposal(&outcome, begun.elapsed());
+        in_flight.end(&outcome);
         ended
     }
 
@@ -397,7 +401,11 @@ impl MetadataClient for MetadataNode {
     }
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {
-        self.inner.read_index().await
+        self.inner.read_index_within(self.inner.config.propose_timeout()).await
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.inner.manifests.borrow().incarnation
     }
 }
 
