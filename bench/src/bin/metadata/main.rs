@@ -8,8 +8,8 @@
 //! applied. Closed loop: a writer sends when it has its answer. Open loop: sends are due by a schedule that is fixed beforehand, and latency counts
 //! from there; the rate goes up by 19 % until it is no longer kept up. Writers talk to the leader unless a row says otherwise.
 //!
-//! Then Siltstone beside itself: 64 writers in a closed loop while every sync takes some milliseconds longer, with a log whose writers share syncs, as
-//! it is, and with one that syncs for each operation by itself.
+//! Then Siltstone beside itself: 64 writers in a closed loop while every sync takes some milliseconds longer, with a log whose writers share syncs,
+//! as it is, and with one that syncs for each operation by itself.
 
 mod args;
 mod client;

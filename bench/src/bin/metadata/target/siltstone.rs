@@ -3,8 +3,7 @@
 use super::{Target, channel};
 use anyhow::Context;
 use bytes::Bytes;
-use siltstone_core::{Clock, SystemClock};
-use siltstone_format::command::{Command, CommandBody, Reply};
+use siltstone_format::command::{CommandBody, Reply};
 use siltstone_proto::metadata::v1::group_client::GroupClient;
 use siltstone_proto::metadata::v1::{ProposeRequest, StatusRequest};
 use tonic::transport::Channel;
@@ -23,8 +22,7 @@ impl Target for Siltstone {
     async fn put(&mut self, key: Bytes, value: Bytes) -> anyhow::Result<()> {
         let key = std::str::from_utf8(&key)?.to_owned();
         let body = CommandBody::PutSetting { key, value: Some(value.into()), expected: None };
-        let command = Command { proposed_at_ms: SystemClock.now_ms(), body }.encode()?;
-        let answer = self.group.propose(ProposeRequest { command: command.into() }).await.context("propose a setting")?.into_inner();
+        let answer = self.group.propose(ProposeRequest { command: body.encode()?.into() }).await.context("propose a setting")?.into_inner();
         match Reply::decode(&answer.reply)? {
             Reply::Setting { .. } => Ok(()),
             other => anyhow::bail!("a setting was answered with {other:?}"),
