@@ -1,6 +1,7 @@
 //! The command line: what `--help` teaches.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use siltstone_metadata_cli::MetadataCommand;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     /// Shows and changes the models that search by meaning uses.
     #[command(subcommand)]
     Model(ModelCommand),
+    /// Runs a member of the metadata group, and shows and changes the group.
+    #[command(subcommand)]
+    Metadata(MetadataCommand),
 }
 
 /// Where the server is.

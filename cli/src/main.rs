@@ -58,5 +58,6 @@ async fn run(command: Command, screen: &mut Screen) -> Result<(), Failure> {
         Command::Explain(args) => commands::query::explain(&args, clock, screen).await,
         Command::Status(args) => commands::status::status(&args, screen).await,
         Command::Model(command) => commands::model::model(&command, screen).await,
+        Command::Metadata(command) => commands::metadata(&command).await,
     }
 }

@@ -6,11 +6,11 @@
 mod support;
 
 use serde_json::Value;
-use siltstone_proto::v1::admin_client::AdminClient;
 use siltstone_proto::v1::ingest_client::IngestClient;
-use siltstone_proto::v1::{LogEntry, SettleRequest, Vector, WriteRequest};
+use siltstone_proto::v1::{LogEntry, Vector, WriteRequest};
 use std::fmt::Write as _;
 use std::path::Path;
+use support::vectors::{self, distance, npy, numbers, settle};
 use support::{Server, cli_with};
 
 const DIMENSION: usize = 12;
@@ -22,31 +22,11 @@ struct Entry {
     vector: Vec<f32>,
 }
 
-/// Numbers that look random, the same in every run.
-fn numbers(seed: u64) -> impl Iterator<Item = f32> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-    })
-}
-
 fn entries() -> Vec<Entry> {
     let deployment = |row: usize| ["web", "cart", "cart", "db"][row % 4];
     // Every hundredth is the one before it once more: ties.
     let vector = |row: usize| numbers(row as u64 + 1 - u64::from(row % 100 == 7)).take(DIMENSION).collect();
     (0..ROWS).map(|row| Entry { deployment: deployment(row), vector: vector(row) }).collect()
-}
-
-fn npy(rows: &[&[f32]]) -> Vec<u8> {
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}\n", rows.len(), rows[0].len());
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
-    bytes.extend_from_slice(header.as_bytes());
-    rows.iter().flat_map(|row| row.iter()).for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-    bytes
 }
 
 fn import(server: &Server, folder: &Path, entries: &[Entry], first_row: usize) {
@@ -58,20 +38,7 @@ fn import(server: &Server, folder: &Path, entries: &[Entry], first_row: usize) {
         let rest = if row % 10 == 3 { format!("\"shard_uri\":\"s3://logs/{row}\"") } else { format!("\"body\":\"line {row}\"") };
         writeln!(lines, "{{\"timestamp_ms\":{timestamp_ms},\"namespace\":\"shop\",\"deployment\":\"{deployment}\",\"row\":{row},{rest}}}").unwrap();
     }
-    let (lines_path, vectors_path) = (folder.join("lines.ndjson"), folder.join("vectors.npy"));
-    std::fs::write(&lines_path, lines).unwrap();
-    std::fs::write(&vectors_path, npy(&entries.iter().map(|entry| entry.vector.as_slice()).collect::<Vec<_>>())).unwrap();
-    let args = ["import", lines_path.to_str().unwrap(), "--vectors", vectors_path.to_str().unwrap(), "--vector-field", "text", "--strict"];
-    server.ok(&args);
-}
-
-fn distance(metric: &str, left: &[f32], right: &[f32]) -> f64 {
-    let dot = |left: &[f32], right: &[f32]| left.iter().zip(right).map(|(left, right)| f64::from(*left) * f64::from(*right)).sum::<f64>();
-    match metric {
-        "cosine" => 1.0 - dot(left, right) / (dot(left, left) * dot(right, right)).sqrt(),
-        "l2" => (dot(left, left) - 2.0 * dot(left, right) + dot(right, right)).max(0.0).sqrt(),
-        _ => -dot(left, right),
-    }
+    vectors::import(server, folder, &lines, &entries.iter().map(|entry| entry.vector.as_slice()).collect::<Vec<_>>());
 }
 
 fn search(server: &Server, args: &[&str]) -> Vec<Value> {
@@ -126,11 +93,6 @@ fn check(server: &Server, entries: &[Entry], vector: &Path, query: &[f32]) {
             assert_eq!(count(server, &[filter, "--vector", vector, "--metric", metric]), expected.len() as u64, "those that have a vector");
         }
     }
-}
-
-async fn settle(server: &Server) {
-    let mut admin = AdminClient::connect(format!("http://{}", server.grpc)).await.unwrap();
-    admin.settle(SettleRequest {}).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -230,12 +192,79 @@ async fn what_cannot_be_is_said_and_fields_stand_beside_each_other() {
     assert!(error(&server, &args).contains("has 1 rows, but the source has 2 records"));
 }
 
+#[test]
+fn vectors_that_cannot_be_are_refused_at_import_with_what_is_wrong() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(data.path(), &[]);
+    let bad: [&[f32]; 5] = [&[1.0, 0.0, 0.5], &[0.5, f32::NAN, 0.5], &[0.0, 0.0, 0.0], &[f32::INFINITY, 1.0, 1.0], &[1e30, 1.0, 1.0]];
+    let lines: String = (0..bad.len()).map(|row| format!("{{\"namespace\":\"shop\",\"body\":\"line\",\"row\":{row}}}\n")).collect();
+    let args = vectors::write_import(folder.path(), &lines, &bad);
+    let args: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--strict").collect();
+    let said = server.ok(&args);
+    assert!(said.contains("imported 1 entry") && said.contains("refused 4 entries") && said.contains("invalid_vector"), "{said}");
+    for (line, reason) in [(2, "position 1 is NaN or infinite"), (3, "no direction"), (4, "position 0 is NaN or infinite"), (5, "its length")] {
+        let of_line = said.lines().find(|text| text.contains(&format!("line {line}, "))).unwrap_or_else(|| panic!("{line}: {said}"));
+        assert!(of_line.contains("invalid_vector") && of_line.contains(reason), "{of_line}");
+    }
+    // The field has three numbers now.
+    let args = vectors::write_import(folder.path(), "{\"namespace\":\"shop\",\"body\":\"flat\"}\n", &[&[1.0, 0.0]]);
+    let output = server.cli(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(
+        !output.status.success() && said.contains("vector_dimension") && said.contains("has 2 numbers, those of this namespace have 3"),
+        "{said}"
+    );
+    assert_eq!(count(&server, &["*"]), 1);
+}
+
 /// Every object of a data folder.
 fn objects(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() { objects(&path, found) } else { found.push(path) }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_index_costs_no_answer_and_whoever_asks_is_told() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = Server::start(data.path(), &[]);
+    import(&server, folder.path(), &entries()[..500], 0);
+    settle(&server).await;
+    let vector = folder.path().join("query.npy");
+    std::fs::write(&vector, npy(&[&numbers(77).take(DIMENSION).collect::<Vec<_>>()])).unwrap();
+    let args = ["search", "-n", "shop", "-o", "json", "--vector", vector.to_str().unwrap(), "--limit", "50"];
+    let sound = server.ok(&args);
+    let status: Value = serde_json::from_str(&server.ok(&["status", "-o", "json"])).unwrap();
+    let of_shop = &status["namespaces"][0];
+    assert_eq!((of_shop["vector_indexes"].as_u64(), of_shop["vectors_indexed"].as_u64()), (Some(1), Some(500)), "{status}");
+    assert!(of_shop["vector_index_bytes"].as_u64().unwrap() > 500 * (64 + 12 + 4 * DIMENSION as u64), "codes and full vectors: {status}");
+    server.kill();
+
+    let mut found = Vec::new();
+    objects(&data.path().join("objects"), &mut found);
+    let magic = b"SLTVECTR";
+    let mut damaged = 0;
+    for path in found {
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(magic.len()).position(|window| window == magic) {
+            bytes[at + 1_000] ^= 0x10;
+            std::fs::write(&path, bytes).unwrap();
+            damaged += 1;
+        }
+    }
+    assert_eq!(damaged, 1, "the index lies in an object of its own");
+    let server = Server::start(data.path(), &[]);
+    let output = server.cli(&args);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.success(), String::from_utf8(output.stdout).unwrap()), (true, sound.clone()), "{said}");
+    assert!(said.starts_with("degraded: read vector index ") && said.contains("compared one by one, until it is built anew"), "{said}");
+    // It is built anew by itself.
+    settle(&server).await;
+    let output = server.cli(&args);
+    assert_eq!((String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap()), (sound, String::new()));
+    let status = server.cli(&["status"]);
+    assert!(String::from_utf8_lossy(&status.stderr).contains("problem: read vector index "), "{}", String::from_utf8_lossy(&status.stderr));
 }
 
 #[tokio::test(flavor = "multi_thread")]

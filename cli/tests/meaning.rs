@@ -214,6 +214,51 @@ fn a_model_whose_files_are_gone_stops_no_other() {
 }
 
 #[test]
+fn damaged_cut_and_foreign_models_are_refused_when_added_and_noticed_when_loaded() {
+    let (data, models_folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let folder = models_folder.path().join("tiny");
+    std::fs::create_dir(&folder).unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../embedder/tests/data/tiny-bert");
+    let sound = |file: &str| std::fs::read(fixture.join(file)).unwrap();
+    let restore =
+        || ["config.json", "tokenizer.json", "model.safetensors"].iter().for_each(|file| std::fs::write(folder.join(file), sound(file)).unwrap());
+    let server = Server::start(data.path(), &[]);
+    import(&server, 3);
+    let weights = sound("model.safetensors");
+    let mut not_finite = weights.clone();
+    let last = not_finite.len() - 4;
+    not_finite[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    let other_architecture = String::from_utf8(sound("config.json")).unwrap().replace("\"bert\"", "\"roberta\"");
+    for (file, bytes, wanted) in [
+        ("model.safetensors", weights[..weights.len() / 2].to_vec(), "model.safetensors: it is damaged, cut off, or no safetensors file"),
+        ("model.safetensors", b"PK\x03\x04 another file".to_vec(), "model.safetensors: it is damaged, cut off, or no safetensors file"),
+        ("model.safetensors", not_finite, "a number that is not finite: the file is damaged"),
+        ("tokenizer.json", sound("tokenizer.json")[..500].to_vec(), "tokenizer.json: it is no JSON"),
+        ("config.json", other_architecture.into_bytes(), "the model is of type \"roberta\", and only \"bert\" is supported"),
+    ] {
+        restore();
+        std::fs::write(folder.join(file), bytes).unwrap();
+        let output = server.cli(&["model", "add", folder.to_str().unwrap()]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(wanted), "{file}: {said}");
+        assert_eq!(models(&server).len(), 1, "nothing was added: {said}");
+    }
+    restore();
+    let id = server.ok(&["model", "add", folder.to_str().unwrap(), "--wait"]).trim().to_owned();
+    server.kill();
+    // Other weights under a known model's name would be another model's vectors (VE-1): what the files say decides.
+    let mut other = sound("model.safetensors");
+    let last = other.len() - 1;
+    other[last] ^= 1;
+    std::fs::write(folder.join("model.safetensors"), other).unwrap();
+    let server = Server::start(data.path(), &[]);
+    let refused = server.cli(&["search", "-n", "shop", "near:\"database trouble\"", "--model", &id]);
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && said.contains("the files there are the model tiny-") && said.contains(&id), "{said}");
+    assert!(rows(&server, &["near:\"database trouble\"", "--limit", "1"])[0]["similarity"].is_number(), "the one that serves goes on");
+}
+
+#[test]
 fn kills_while_models_fill_lose_nothing_and_mix_nothing() {
     let data = tempfile::tempdir().unwrap();
     let tuning = ["--flush-interval-ms", "5", "--chunk-age-ms-max", "20", "--seal-wait-ms-max", "5", "--merge-fan-in", "2"];

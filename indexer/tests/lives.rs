@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use siltstone_core::{CallerScope, Entry, ErrorKind, Incarnation, ManualClock, NamespaceSet, Principal};
+use siltstone_core::{CallerScope, Entry, EntryVector, ErrorKind, Incarnation, ManualClock, NamespaceSet, Principal};
 use siltstone_format::command::CommandBody;
 use siltstone_indexer::ingest::Arrival;
 use siltstone_indexer::{Indexer, IndexerConfig, Patience};
 use siltstone_metadata::{Fault, LocalMetadata};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
-use siltstone_store::{MemoryStore, ObjectStore};
+use siltstone_store::paths::{PathKind, kind_prefix};
+use siltstone_store::{MemoryStore, ObjectStore, list_all};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -43,9 +44,13 @@ async fn start(store: &Arc<dyn ObjectStore>, group: &Arc<LocalMetadata>, clock: 
 }
 
 async fn write(indexer: &Indexer, namespace: &str) -> Result<(), ErrorKind> {
+    write_with(indexer, namespace, Vec::new()).await
+}
+
+async fn write_with(indexer: &Indexer, namespace: &str, vectors: Vec<EntryVector>) -> Result<(), ErrorKind> {
     let all = || NamespaceSet::All;
     let scope = CallerScope::from_authenticator(Principal("test".to_owned()), all(), all(), all());
-    let entry = Entry { namespace: namespace.to_owned(), body: b"a line".to_vec(), timestamp_ns: Some(1), ..Entry::default() };
+    let entry = Entry { namespace: namespace.to_owned(), body: b"a line".to_vec(), timestamp_ns: Some(1), vectors, ..Entry::default() };
     indexer.ingest().write(&scope, None, [Ok(Arrival::from(entry))]).await.map(|_| ()).map_err(|error| error.kind())
 }
 
@@ -101,4 +106,36 @@ async fn a_collector_that_was_fenced_begins_a_new_life() {
     assert_eq!(indexer.collector().collect(false).await.unwrap_err().kind(), ErrorKind::Fenced);
     assert_eq!(indexer.collector().collect(false).await.unwrap().retired, 1);
     assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_index_whose_process_died_between_put_and_commit_is_completed_by_the_next() {
+    for fault in [Fault::RequestLost, Fault::ReplyLost, Fault::Late] {
+        let Bed { clock, group, store } = Bed::new();
+        let indexer = start(&store, &group, &clock).await;
+        write_with(&indexer, "shop", vec![EntryVector { field: "text".into(), values: vec![0.5, 1.0] }]).await.unwrap();
+        group.set_faults(move |command| if matches!(command, CommandBody::CommitIndexes(_)) { fault } else { Fault::None });
+        let lost = indexer.settle().await.unwrap_err();
+        assert!(lost.to_string().contains("injected"), "{fault:?}: {lost}");
+        drop(indexer);
+        group.set_faults(|_| Fault::None);
+        // The next process fences the dead one's epoch first: what was on its way changes nothing (EP-1).
+        let next = start(&store, &group, &clock).await;
+        next.settle().await.unwrap();
+        let manifest = group.manifest();
+        let shop = manifest.namespace_by_name("shop").unwrap();
+        let indexed: Vec<u32> = shop.vector_indexes.values().map(|index| index.vectors).collect();
+        assert_eq!(indexed, [1], "{fault:?}");
+        next.settle().await.unwrap();
+        assert_eq!(group.manifest().namespace_by_name("shop").unwrap().vector_indexes.size(), 1, "{fault:?}: it is built once");
+        // What was put and never committed is garbage once its epoch is fenced (MF-1); what is named stays.
+        clock.advance_ns(1_000_000_000);
+        write(&next, "shop").await.unwrap();
+        next.collector().collect(true).await.unwrap();
+        let manifest = group.manifest();
+        for stored in list_all(&*store, &kind_prefix(PathKind::Object, manifest.incarnation)).await.unwrap() {
+            let named = manifest.objects.values().any(|object| stored.key.as_str().ends_with(&format!("{:016x}", object.record.id.0)));
+            assert!(named, "{fault:?}: {} is named by nothing", stored.key);
+        }
+    }
 }

@@ -1,50 +1,71 @@
 //! `cargo xtask soak`: the long versions of tests that have a short version in `cargo xtask test`.
 //!
-//! A soak is a row of the table below: which tests run, and what makes them long. The tests read the number from the environment themselves, so
+//! A soak is a row of the table below: what runs, and what makes it long. Tests and programs read the number from the environment themselves, so
 //! that a soak can be repeated by hand with the command that it prints.
 
-use crate::steps::{self, cargo};
+use crate::steps::{self, cargo, cargo_of_simulation};
 use anyhow::{Result, bail};
 
 struct Soak {
     name: &'static str,
     about: &'static str,
-    /// What stands behind `cargo test --release`.
+    /// What cargo is asked to do.
+    what: What,
+    /// What stands behind that.
     arguments: &'static [&'static str],
     /// The variable that makes it long, and its value unless the command line has another.
     variable: (&'static str, &'static str),
+}
+
+enum What {
+    /// `cargo test --release`.
+    Test,
+    /// `cargo run --release`, in the simulation's workspace.
+    Simulate,
 }
 
 const SOAKS: &[Soak] = &[
     Soak {
         name: "properties",
         about: "every property test of the workspace, with many cases each",
+        what: What::Test,
         arguments: &["--workspace", "--lib", "--tests"],
         variable: ("PROPTEST_CASES", "20000"),
     },
     Soak {
         name: "kill",
         about: "server processes that are killed while clients write and readers count",
+        what: What::Test,
         arguments: &["--package", "siltstone", "--test", "kill", "--", "--nocapture"],
         variable: ("SILTSTONE_KILL_LIVES", "1000"),
     },
     Soak {
         name: "power",
         about: "nodes whose disk loses its power, fails or is full",
+        what: What::Test,
         arguments: &["--package", "siltstone-crash", "--test", "power", "--", "--nocapture"],
         variable: ("SILTSTONE_POWER_LIVES", "1000"),
     },
     Soak {
         name: "faults",
         about: "indexers whose calls to the group and the store fail, are lost or come late",
+        what: What::Test,
         arguments: &["--package", "siltstone-crash", "--test", "faults", "--", "--nocapture"],
         variable: ("SILTSTONE_FAULTS_LIVES", "5000"),
     },
     Soak {
         name: "wal",
         about: "logs that lose power, meet an error or a flipped bit at every place",
+        what: What::Test,
         arguments: &["--package", "siltstone-wal", "--tests"],
         variable: ("SILTSTONE_WAL_ROUNDS", "200"),
+    },
+    Soak {
+        name: "sim",
+        about: "the metadata group in the seeded simulation, under faults by chance and in each named case",
+        what: What::Simulate,
+        arguments: &["--case", "all"],
+        variable: ("SILTSTONE_SIM_SEEDS", "5000"),
     },
 ];
 
@@ -66,8 +87,17 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     };
     let (variable, default) = soak.variable;
     let count = count.unwrap_or(default);
-    println!("{variable}={count} cargo test --release {}", soak.arguments.join(" "));
-    let mut command = cargo(&["test", "--release", "--locked"]);
+    let shown = soak.arguments.join(" ");
+    let mut command = match soak.what {
+        What::Test => {
+            println!("{variable}={count} cargo test --release {shown}");
+            cargo(&["test", "--release", "--locked"])
+        }
+        What::Simulate => {
+            println!("cd sim && {variable}={count} cargo run --release -- {shown}");
+            cargo_of_simulation(&["run", "--release", "--locked", "--"])
+        }
+    };
     command.args(soak.arguments).env(variable, count);
     steps::run(command)
 }

@@ -22,6 +22,16 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), arguments)
 }
 
+/// The same cargo in the simulation's workspace, whose flags would make it build everything anew in a target folder that it shared.
+pub(crate) fn cargo_of_simulation(arguments: &[&str]) -> Command {
+    let mut command = cargo(arguments);
+    let target = root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    command.current_dir(root().join("sim")).env("CARGO_TARGET_DIR", target.join("sim"));
+    // It would replace the flags that the workspace needs.
+    command.env_remove("RUSTFLAGS");
+    command
+}
+
 /// Runs a command to its end.
 ///
 /// # Errors

@@ -12,7 +12,14 @@ mod vectors;
 use crate::args::{QueryArgs, VectorArgs};
 use crate::failure::Failure;
 use siltstone_core::Clock;
+use siltstone_metadata_cli::MetadataCommand;
 use siltstone_proto::v1::QuerySpec;
+
+/// The commands of the metadata group, which are a crate of their own.
+pub(crate) async fn metadata(command: &MetadataCommand) -> Result<(), Failure> {
+    let outcome = siltstone_metadata_cli::run(command, &mut std::io::stdout()).await;
+    outcome.map_err(|error| Failure { message: error.to_string(), exit_code: error.exit_code() })
+}
 
 /// What a query's arguments ask, with times made absolute.
 pub(crate) fn spec_of(args: &QueryArgs, clock: &dyn Clock) -> Result<QuerySpec, Failure> {

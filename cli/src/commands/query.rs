@@ -25,6 +25,8 @@ pub(crate) async fn search(args: &SearchArgs, clock: &dyn Clock, screen: &mut Sc
     output::rows::print(screen, args.query.output, &answer.rows)?;
     if args.query.output == Output::Table {
         output::summary(screen, &format!("{} shown", output::counted(answer.rows.len() as u64, "entry", "entries")), answer.info.as_ref())?;
+    } else if let Some(info) = &answer.info {
+        output::degraded(screen, info);
     }
     Ok(())
 }

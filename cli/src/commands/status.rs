@@ -17,7 +17,8 @@ pub(crate) async fn status(args: &StatusArgs, screen: &mut Screen) -> Result<(),
                 json!({
                     "name": namespace.name, "id": namespace.id, "rows": namespace.rows, "body_bytes": namespace.body_bytes,
                     "chunks_live": namespace.chunks_live, "chunks_sealed": namespace.chunks_sealed, "segments": namespace.segments,
-                    "fill_ratio": namespace.fill_ratio,
+                    "fill_ratio": namespace.fill_ratio, "vector_indexes": namespace.vector_indexes,
+                    "vectors_indexed": namespace.vectors_indexed, "vector_index_bytes": namespace.vector_index_bytes,
                 })
             })
             .collect();
@@ -28,12 +29,12 @@ pub(crate) async fn status(args: &StatusArgs, screen: &mut Screen) -> Result<(),
     }
     let width = answer.namespaces.iter().map(|namespace| namespace.name.chars().count()).chain([9]).max().unwrap_or(9);
     screen.line(&format!(
-        "{:<width$} {:>14} {:>12} {:>11} {:>14} {:>9} {:>6}",
-        "NAMESPACE", "ENTRIES", "BODY MB", "LIVE CHUNKS", "SEALED CHUNKS", "SEGMENTS", "FILL"
+        "{:<width$} {:>14} {:>12} {:>11} {:>14} {:>9} {:>6} {:>15} {:>15}",
+        "NAMESPACE", "ENTRIES", "BODY MB", "LIVE CHUNKS", "SEALED CHUNKS", "SEGMENTS", "FILL", "VECTORS INDEXED", "VECTOR INDEX MB"
     ))?;
     for namespace in &answer.namespaces {
         screen.line(&format!(
-            "{:<width$} {:>14} {:>12.1} {:>11} {:>14} {:>9} {:>5.0}%",
+            "{:<width$} {:>14} {:>12.1} {:>11} {:>14} {:>9} {:>5.0}% {:>15} {:>15.1}",
             namespace.name,
             grouped(namespace.rows),
             namespace.body_bytes as f64 / 1e6,
@@ -41,6 +42,8 @@ pub(crate) async fn status(args: &StatusArgs, screen: &mut Screen) -> Result<(),
             namespace.chunks_sealed,
             namespace.segments,
             namespace.fill_ratio * 100.0,
+            grouped(namespace.vectors_indexed),
+            namespace.vector_index_bytes as f64 / 1e6,
         ))?;
     }
     screen.flush()?;

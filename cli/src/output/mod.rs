@@ -89,6 +89,7 @@ pub(crate) fn summary(screen: &mut Screen, what: &str, info: Option<&AnswerInfo>
 
 /// What the server remarked about the query.
 pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
+    degraded(screen, info);
     for hint in &info.hints {
         screen.note(&format!("hint: {}", printable(hint.as_bytes())));
     }
@@ -98,6 +99,13 @@ pub(crate) fn remarks(screen: &mut Screen, info: &AnswerInfo) {
     }
     for name in &info.unknown_namespaces {
         screen.note(&format!("note: there is no namespace {name:?}; `siltstone status` lists those that are there"));
+    }
+}
+
+/// Why the answer took a longer way than it should: told whoever reads the answer.
+pub(crate) fn degraded(screen: &mut Screen, info: &AnswerInfo) {
+    for reason in &info.degraded {
+        screen.note(&format!("degraded: {}", printable(reason.as_bytes())));
     }
 }
 

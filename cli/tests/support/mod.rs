@@ -3,6 +3,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod vectors;
+
 use siltstone_proto::v1::search_client::SearchClient;
 use siltstone_proto::v1::{CountRequest, Order, QuerySpec, Row, SearchRequest};
 use std::io::{BufRead, BufReader, Read, Write};

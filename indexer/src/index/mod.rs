@@ -86,6 +86,7 @@ impl VectorIndexer {
         let mut manifests = self.job.metadata().watch();
         loop {
             manifests.mark_unchanged();
+            self.indexes.damaged().news().into_iter().for_each(|text| problems.note(&text));
             match self.index_one(false).await {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -98,8 +99,9 @@ impl VectorIndexer {
                     continue;
                 }
             }
-            if manifests.changed().await.is_err() {
-                return;
+            tokio::select! {
+                changed = manifests.changed() => if changed.is_err() { return },
+                () = self.indexes.damaged().noticed() => {}
             }
         }
     }
@@ -113,20 +115,27 @@ impl VectorIndexer {
         Ok(())
     }
 
-    /// Carries out the first plan of the newest manifest. Whether there was one. One at a time: a build holds all its vectors in memory.
+    /// Carries out the first plan of the newest manifest that can be carried out. Whether there was one. One at a time: a build holds all its vectors
+    /// in memory.
     async fn index_one(&self, all: bool) -> Result<bool, IndexError> {
         let _round = self.round.lock().await;
         let manifest = self.job.metadata().manifest();
+        let damaged = self.indexes.damaged();
+        damaged.keep_named(&manifest);
+        let mut failed = Ok(false);
         for namespace in manifest.namespaces.values() {
             for field in namespace.vector_fields.values() {
                 let is_barren = |chunk| self.barren.lock().contains(&(namespace.id, field.name.clone(), chunk));
-                if let Some(plan) = IndexPlan::of(namespace, field, &is_barren, &self.config, all) {
-                    self.index(&manifest, namespace, plan).await?;
-                    return Ok(true);
+                let plan = IndexPlan::rebuilt(namespace, field, &|index| damaged.must_be_rebuilt(index));
+                let Some(plan) = plan.or_else(|| IndexPlan::of(namespace, field, &is_barren, &self.config, all)) else { continue };
+                match self.index(&manifest, namespace, plan).await {
+                    Ok(()) => return Ok(true),
+                    // Vectors that can't be read stop no other field.
+                    Err(error) => failed = failed.and(Err(error)),
                 }
             }
         }
-        Ok(false)
+        failed
     }
 
     /// A commit that loses its compare-and-swap is no error: somebody else was first.

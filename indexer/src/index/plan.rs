@@ -3,7 +3,7 @@
 //! A new index takes along those that are no larger than some times itself, so each vector is indexed again a number of times that grows with the
 //! logarithm of their number, and a namespace has few indexes: fewer, larger graphs find more.
 
-use siltstone_core::ChunkId;
+use siltstone_core::{ChunkId, VectorIndexId};
 use siltstone_format::manifest::{NamespaceManifest, PackRecord, VectorFieldRecord, VectorIndexRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,6 +37,16 @@ pub struct IndexPlan {
 }
 
 impl IndexPlan {
+    /// What builds a damaged index anew, alone and of the same chunks: it has the bytes that it had.
+    #[must_use]
+    pub fn rebuilt(namespace: &NamespaceManifest, field: &Arc<VectorFieldRecord>, is_damaged: &dyn Fn(VectorIndexId) -> bool) -> Option<Self> {
+        let index = namespace.vector_indexes.values().find(|index| index.field == field.name && is_damaged(index.id))?;
+        let chunks: BTreeSet<ChunkId> = index.chunks.iter().collect();
+        let places = namespace.packs.values().flat_map(|pack| pack.chunks.iter().map(move |chunk| (chunk.chunk, pack.clone())));
+        let chunks = places.filter(|(chunk, _)| chunks.contains(chunk)).collect();
+        Some(Self { field: field.clone(), chunks, replaced: vec![index.clone()] })
+    }
+
     /// What a field of a namespace needs. `is_barren` says which chunks are known to have no vector of it; with `all`, everything becomes one index.
     #[must_use]
     pub fn of(

@@ -18,7 +18,7 @@ pub use near::{Near, NearRows, Ranks, search_near};
 pub use patterns::{FoundPattern, Patterns, patterns};
 pub use search::{FoundRow, Order, load_vectors, rows_of, search};
 pub use step::choose_step_ns;
-pub use vectors::{Like, VectorAsk, Way, count_vectors, explain_vectors, search_vectors};
+pub use vectors::{Like, VectorAsk, VectorRows, Way, count_vectors, explain_vectors, search_vectors};
 
 use crate::view::{NamespaceView, ViewError};
 use siltstone_core::ErrorKind;

@@ -7,7 +7,7 @@ use super::status::status_of;
 use crate::node::Indexer;
 use rustc_hash::FxHashSet;
 use siltstone_core::CHUNK_ROWS_MAX;
-use siltstone_format::manifest::{Manifest, NamespaceManifest, Totals};
+use siltstone_format::manifest::{Manifest, NamespaceManifest};
 use siltstone_proto::v1::admin_server;
 use siltstone_proto::v1::{
     AddModelRequest, AddModelResponse, ListModelsRequest, ListModelsResponse, NamespaceStatus, RemoveModelRequest, RemoveModelResponse,
@@ -95,13 +95,20 @@ struct Volume {
     objects: u64,
 }
 
-fn bytes_of(totals: &Totals) -> u64 {
-    totals.pack_bytes + totals.segment_bytes + totals.slice_bytes + totals.vector_bytes
+fn bytes_of(namespace: &NamespaceManifest) -> u64 {
+    let totals = &namespace.totals;
+    totals.pack_bytes + totals.segment_bytes + totals.slice_bytes + totals.vector_bytes + index_bytes_of(namespace)
+}
+
+/// Bytes of indexes over vectors of entries, and of the addresses of their rows.
+fn index_bytes_of(namespace: &NamespaceManifest) -> u64 {
+    namespace.vector_indexes.values().map(|index| u64::from(index.range.len) + u64::from(index.addresses.len)).sum()
 }
 
 fn volume_of_all(manifest: &Manifest) -> Volume {
     let objects = (manifest.objects.size() - manifest.retired_objects.size()) as u64;
-    Volume { bytes: bytes_of(&manifest.totals), batches: manifest.batches.size() as u64, objects }
+    let bytes = manifest.namespaces.values().map(|namespace| bytes_of(namespace)).sum();
+    Volume { bytes, batches: manifest.batches.size() as u64, objects }
 }
 
 /// What these namespaces hold: nothing that could be measured here tells of any other.
@@ -113,10 +120,11 @@ fn volume_of(namespaces: &[&NamespaceManifest]) -> Volume {
         .flat_map(|namespace| {
             let packs = namespace.packs.values().map(|pack| pack.object);
             let segments = namespace.segments.values().map(|segment| segment.object);
-            packs.chain(segments).chain(namespace.vectors.values().map(|set| set.object))
+            let indexes = namespace.vector_indexes.values().map(|index| index.object);
+            packs.chain(segments).chain(indexes).chain(namespace.vectors.values().map(|set| set.object))
         })
         .collect();
-    let bytes = namespaces.iter().map(|namespace| bytes_of(&namespace.totals)).sum();
+    let bytes = namespaces.iter().map(|namespace| bytes_of(namespace)).sum();
     Volume { bytes, batches: batches.len() as u64, objects: objects.len() as u64 }
 }
 
@@ -132,6 +140,9 @@ fn status_of_namespace(namespace: &NamespaceManifest) -> NamespaceStatus {
         chunks_live: totals.chunks_open + totals.chunks_closed,
         chunks_sealed: totals.chunks_sealed,
         segments: totals.segments,
+        vector_indexes: namespace.vector_indexes.size() as u64,
+        vectors_indexed: namespace.vector_indexes.values().map(|index| u64::from(index.vectors)).sum(),
+        vector_index_bytes: index_bytes_of(namespace),
         fill_ratio: if room == 0 { 1.0 } else { totals.rows as f64 / room as f64 },
     }
 }

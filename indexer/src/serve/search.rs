@@ -8,7 +8,7 @@ use super::status::status_of;
 use super::tail;
 use super::vectors;
 use crate::embed::Models;
-use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question, VectorAsk};
+use crate::query::{self, FoundRow, Order, Patterns, QueryError, Question, VectorAsk, VectorRows};
 use crate::view::{View, Views};
 use siltstone_core::{CallerScope, Clock, CommitToken, ModelId};
 use siltstone_proto::v1::search_server;
@@ -145,6 +145,7 @@ impl Asked {
             unknown_namespaces: unknown,
             patterns_waiting: 0,
             model: String::new(),
+            degraded: Vec::new(),
         }
     }
 
@@ -224,15 +225,16 @@ impl search_server::Search for SearchService {
                 return Err(Status::invalid_argument("search vectors: the nearest come first; leave out --order and --collapse"));
             }
             let View { token, namespaces, unknown, .. } = self.view(&asked).await?;
-            let rows = on_query_thread(move || {
-                let mut rows = query::search_vectors(&namespaces, &question, &ask, limit)?;
+            let found = on_query_thread(move || {
+                let mut found = query::search_vectors(&namespaces, &question, &ask, limit)?;
                 if with_vectors {
-                    query::load_vectors(&namespaces, &mut rows)?;
+                    query::load_vectors(&namespaces, &mut found.rows)?;
                 }
-                Ok(rows)
+                Ok(found)
             });
-            let rows = rows.await?;
-            return Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(asked.info(token, unknown)) }));
+            let VectorRows { rows, degraded } = found.await?;
+            let info = AnswerInfo { degraded, ..asked.info(token, unknown) };
+            return Ok(Response::new(SearchResponse { rows: asked.let_out(rows)?, info: Some(info) }));
         }
         if request.get_ref().collapse_patterns {
             return Err(Status::invalid_argument(

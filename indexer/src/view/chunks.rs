@@ -68,6 +68,11 @@ impl Chunks {
         self.runtime.block_on(self.indexes.open(&self.manifest, record))
     }
 
+    /// What is to be said where an index is damaged; any other error stays one.
+    pub(super) fn give_up_index(&self, record: &VectorIndexRecord, error: ViewError) -> Result<String, ViewError> {
+        self.indexes.give_up(record, error)
+    }
+
     /// Bytes of an opened index.
     pub(super) fn fetch_of_index(&self, opened: &OpenedIndex, range: &ByteRange) -> Result<Bytes, ViewError> {
         self.runtime.block_on(self.indexes.fetch(opened, range))

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use rustc_hash::FxHashSet;
 use siltstone_core::{ChunkId, EntryVector, RowAddress};
 use siltstone_format::VectorColumn;
+use siltstone_format::manifest::VectorIndexRecord;
 use siltstone_vector::ByteRange;
 use std::sync::Arc;
 
@@ -42,14 +43,30 @@ impl NamespaceView {
         Ok(vectors.iter().filter_map(of_row).collect())
     }
 
-    /// The indexes over a field. Blocks when they are not in memory.
-    pub(crate) fn open_vector_indexes(&self, field: &str) -> Result<Vec<Arc<OpenedIndex>>, ViewError> {
-        let records = self.manifest().vector_indexes.values().filter(|record| record.field == field);
-        let opened = records.map(|record| self.chunks().vector_index(record)).collect::<Result<Vec<_>, _>>()?;
-        for index in &opened {
-            assert_eq!(index.index.space().namespace(), self.id(), "NS-1: vector index {} is of another namespace", index.record.id);
+    /// The indexes over a field; of those that are damaged, what is to be said. Blocks when they are not in memory.
+    pub(crate) fn open_vector_indexes(&self, field: &str) -> Result<(Vec<Arc<OpenedIndex>>, Vec<String>), ViewError> {
+        let (mut opened, mut degraded) = (Vec::new(), Vec::new());
+        for record in self.manifest().vector_indexes.values().filter(|record| record.field == field) {
+            match self.open_vector_index(record) {
+                Ok(index) => opened.push(index),
+                Err(error) => degraded.push(self.give_up_index(record, error)?),
+            }
         }
-        Ok(opened)
+        Ok((opened, degraded))
+    }
+
+    fn open_vector_index(&self, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
+        let opened = self.chunks().vector_index(record)?;
+        if opened.index.space().namespace() == self.id() {
+            return Ok(opened);
+        }
+        // NS-1: whatever lies there, it is not this namespace's.
+        Err(ViewError::OtherIndex { index: record.id, key: opened.key.to_string() })
+    }
+
+    /// Goes on without an index that is damaged; what is to be said of the answer. Any other error stays one.
+    pub(crate) fn give_up_index(&self, record: &VectorIndexRecord, error: ViewError) -> Result<String, ViewError> {
+        self.chunks().give_up_index(record, error)
     }
 
     /// Bytes of an opened index. Blocks.

@@ -84,13 +84,29 @@ pub enum ViewError {
         /// Why not.
         source: VectorError,
     },
+    /// The stored addresses of an index are damaged.
+    #[error("read the addresses of vector index {index} of {key}: {source}")]
+    IndexAddresses {
+        /// Which.
+        index: VectorIndexId,
+        /// The object.
+        key: String,
+        /// Why not.
+        source: DecodeError,
+    },
     /// An index is not as its record says: a damaged manifest or a bug.
-    #[error("open vector index {index} of {key}: its field, dimension or rows are not those of the manifest")]
+    #[error("open vector index {index} of {key}: its namespace, field, dimension or rows are not those of the manifest")]
     OtherIndex {
         /// Which.
         index: VectorIndexId,
         /// The object.
         key: String,
+    },
+    /// A stored index over vectors was found damaged before.
+    #[error("{text}")]
+    DamagedIndex {
+        /// What was said then.
+        text: String,
     },
     /// Stored vectors have another dimension than their field: a damaged manifest or a bug.
     #[error("read the vectors {field:?} of chunk {chunk}: they are not as the field was declared")]
@@ -141,7 +157,12 @@ impl ViewError {
                 ErrorKind::NotFound | ErrorKind::InvalidInput => ErrorKind::Corrupt,
                 kind => kind,
             },
-            Self::Corrupt { .. } | Self::OtherIndex { .. } | Self::OtherModel { .. } | Self::VectorDimension { .. } => ErrorKind::Corrupt,
+            Self::Corrupt { .. }
+            | Self::OtherIndex { .. }
+            | Self::IndexAddresses { .. }
+            | Self::DamagedIndex { .. }
+            | Self::OtherModel { .. }
+            | Self::VectorDimension { .. } => ErrorKind::Corrupt,
             Self::Vectors { source, .. } => source.kind(),
             Self::Segment { source, .. } => source.kind(),
             Self::VectorIndex { source, .. } => source.kind(),

@@ -4,6 +4,7 @@
 //! deliberately not here: what a query asks (`query`), and who may ask (`serve`).
 
 mod chunks;
+mod damage;
 mod entry_vectors;
 mod error;
 mod follow;

@@ -4,6 +4,7 @@
 //! are scored.
 
 use super::ViewError;
+use super::damage::DamagedIndexes;
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 use siltstone_core::{RowAddress, VectorIndexId};
@@ -37,6 +38,7 @@ pub(crate) struct VectorIndexes {
     store: Arc<dyn ObjectStore>,
     cache: Cache<VectorIndexId, Arc<OpenedIndex>, IndexWeight>,
     bytes_max: u64,
+    damaged: DamagedIndexes,
 }
 
 /// Indexes that the cache's tables are made for.
@@ -47,17 +49,33 @@ const WHOLE_PART: u64 = 4;
 
 impl VectorIndexes {
     pub(super) fn new(store: Arc<dyn ObjectStore>, bytes_max: u64) -> Self {
-        Self { store, cache: Cache::with_weighter(INDEXES_EXPECTED, bytes_max, IndexWeight), bytes_max }
+        Self { store, cache: Cache::with_weighter(INDEXES_EXPECTED, bytes_max, IndexWeight), bytes_max, damaged: DamagedIndexes::default() }
     }
 
     /// An index that the manifest names.
     pub(crate) async fn open(&self, manifest: &Manifest, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
+        if let Some(text) = self.damaged.text_of(record.id) {
+            return Err(ViewError::DamagedIndex { text });
+        }
         self.cache.get_or_insert_async(&record.id, self.read(manifest, record)).await
     }
 
     /// Drops indexes that were replaced. Queries under way keep theirs.
     pub(crate) fn forget(&self, replaced: &[VectorIndexId]) {
         self.cache.retain(|index, _| !replaced.contains(index));
+        self.damaged.forget(replaced);
+    }
+
+    /// Goes on without an index that can't be read, where that is for damage; what is to be said of the answer.
+    pub(crate) fn give_up(&self, record: &VectorIndexRecord, error: ViewError) -> Result<String, ViewError> {
+        let text = self.damaged.note(record, error)?;
+        self.cache.remove(&record.id);
+        Ok(text)
+    }
+
+    /// Those that were found damaged.
+    pub(crate) const fn damaged(&self) -> &DamagedIndexes {
+        &self.damaged
     }
 
     /// Bytes of an opened index.
@@ -73,11 +91,14 @@ impl VectorIndexes {
     async fn read(&self, manifest: &Manifest, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
         let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object: record.object }.key();
-        let what = || format!("the addresses of vector index {}", record.id);
+        let what = format!("the addresses of vector index {}", record.id);
         let at = record.addresses.range();
-        let bytes = self.store.get_range(&key, at.offset..at.end()).await.map_err(|source| ViewError::Store { what: what(), source })?;
-        let corrupt = |source| ViewError::Corrupt { what: what(), key: key.to_string(), source };
-        let addresses = decode_addresses(&bytes, &record.addresses).map_err(corrupt)?;
+        let bytes = self.store.get_range(&key, at.offset..at.end()).await.map_err(|source| ViewError::Store { what, source })?;
+        let addresses = decode_addresses(&bytes, &record.addresses).map_err(|source| ViewError::IndexAddresses {
+            index: record.id,
+            key: key.to_string(),
+            source,
+        })?;
         let is_small = u64::from(record.range.len) <= self.bytes_max / WHOLE_PART;
         let mut open = Open::new(u64::from(record.range.len), if is_small { Residence::ALL } else { Residence::CODES });
         let damaged = |source| ViewError::VectorIndex { index: record.id, key: key.to_string(), source };
@@ -93,7 +114,7 @@ impl VectorIndexes {
                 }
             }
         };
-        // NS-1 at the door: an index of another field, or with other rows, would be a damaged manifest.
+        // An index of another field, or with other rows, would be a damaged manifest.
         let is_of_field = index.space().source() == record.field && index.space().dimension() == usize::from(record.dimension);
         if !is_of_field || index.rows() as usize != addresses.len() || index.rows() != record.vectors {
             return Err(ViewError::OtherIndex { index: record.id, key: key.to_string() });

@@ -30,7 +30,7 @@ pub trait MetadataClient: Send + Sync + 'static {
     /// The manifest as it changes. A slow receiver sees the newest, not each one.
     fn watch(&self) -> watch::Receiver<Manifest>;
 
-    /// A position of the log that covers every command that was answered before this call: waiting for it makes a read linearizable.
+    /// A position of the log that covers every command that was answered before this call: waiting for it makes a read linearizable (LN-1).
     ///
     /// # Errors
     /// [`ClientError::Unavailable`].

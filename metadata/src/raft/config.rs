@@ -2,6 +2,7 @@
 
 use crate::raft::blocking::Blocking;
 use crate::raft::error::{FatalError, StartError};
+use crate::raft::feed::FeedBounds;
 use crate::raft::transport::Transport;
 use siltstone_core::{Clock, Incarnation};
 use siltstone_disk::Disk;
@@ -16,7 +17,8 @@ use std::time::Duration;
 pub struct NodeConfig {
     /// This member's number in the group.
     pub node_id: u64,
-    /// All members of a new group and their addresses, this one included. An existing group keeps the members that its log names.
+    /// All members of a new group and their addresses, this one included. An existing group keeps the members that its log names. Empty for a
+    /// member that joins a group later.
     pub members: BTreeMap<u64, String>,
     /// How often a leader tells that it lives.
     pub heartbeat_ms: u64,
@@ -30,6 +32,10 @@ pub struct NodeConfig {
     pub snapshot_log_bytes: usize,
     /// Entries before a snapshot that stay in the log, so that a follower that lags a little needs no snapshot.
     pub log_entries_kept: u64,
+    /// Applied places of the log that are kept in memory for whoever follows this member; who is further behind gets the whole state.
+    pub feed_entries_max: usize,
+    /// Bytes that those places take at most.
+    pub feed_bytes_max: usize,
     /// How long a proposal waits for its outcome before it is reported unknown.
     pub propose_ms_max: u64,
     /// A stall of the disk after which the member gives up leadership and does not campaign: half the shortest election timeout.
@@ -60,6 +66,9 @@ impl NodeConfig {
             snapshot_entries: 5_000,
             snapshot_log_bytes: 64 << 20,
             log_entries_kept: 1_000,
+            // Some minutes of 20 writers that flush twice a second.
+            feed_entries_max: 16_384,
+            feed_bytes_max: 32 << 20,
             propose_ms_max: 10_000,
             stall_ms_yield: 400,
             stall_ms_fatal: 10_000,
@@ -89,6 +98,10 @@ impl NodeConfig {
             (self.members.is_empty() || self.members.contains_key(&self.node_id), "the members of a new group must include this one"),
         ];
         relations.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, relation)| Err(StartError::Config { relation }))
+    }
+
+    pub(crate) const fn feed_bounds(&self) -> FeedBounds {
+        FeedBounds { entries_max: self.feed_entries_max, bytes_max: self.feed_bytes_max }
     }
 
     pub(crate) const fn propose_timeout(&self) -> Duration {

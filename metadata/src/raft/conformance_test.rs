@@ -1,6 +1,7 @@
 //! openraft's own suite for storage, on the simulated disk.
 
 use crate::raft::blocking::Blocking;
+use crate::raft::config::NodeConfig;
 use crate::raft::durable::Durable;
 use crate::raft::log_store::LogStore;
 use crate::raft::snapshots::SnapshotStore;
@@ -23,7 +24,11 @@ impl StoreBuilder<RaftTypes, LogStore, StateMachine> for Builder {
         let durable = Arc::new(Durable::default());
         // No member of the suite's memberships: its votes come back as they were kept.
         let node_id = u64::MAX;
-        Ok(((), LogStore::new(node_id, wal, durable.clone()), StateMachine::new(snapshots, newest, durable, Blocking::Threads)))
+        Ok((
+            (),
+            LogStore::new(node_id, wal, durable.clone()),
+            StateMachine::new(snapshots, newest, durable, Blocking::Threads, NodeConfig::single().feed_bounds()),
+        ))
     }
 }
 

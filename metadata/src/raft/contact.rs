@@ -55,6 +55,11 @@ impl Contacts {
         *heard = (*heard).max(sent);
     }
 
+    /// How long ago the newest message was sent that a follower answered.
+    pub(crate) fn follower_silence(&self, id: u64) -> Option<Duration> {
+        self.state.lock().followers.get(&id).map(Instant::elapsed)
+    }
+
     /// This member begins to lead: older contacts say nothing about its term.
     pub(crate) fn begin_leading(&self) {
         let (now, mut state) = (Instant::now(), self.state.lock());

@@ -5,13 +5,14 @@
 //! - a member that hears no leader for a random time first asks the others whether they would vote for it, and stands only when a quorum would.
 //!   So a member that was cut off, or that hears only some, deposes nobody when it comes back (Ongaro's thesis, section 9.6);
 //! - a member whose disk stalls does not stand, and falls silent if it leads;
-//! - a leader that no quorum answers falls silent for a while, so that others that hear it do not wait for it for ever;
+//! - a leader that no quorum answers falls silent for a while, so that others that hear it do not wait for it for ever (LV-1);
 //! - a leader that leaves falls silent and asks the member with the longest log to stand at once.
 //!
 //! What is deliberately not here: the vote itself, which is openraft's.
 
 use crate::raft::contact::is_quorum;
 use crate::raft::node::Inner;
+use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::transport::{Peer, PeerRequest, PeerResponse, PreVote};
 use openraft::ServerState;
 use rand::rngs::StdRng;
@@ -81,11 +82,14 @@ impl Elector {
             // It has given the others time for two elections. Whoever still follows it may answer again.
             self.silent_until = None;
             self.leads_since = Some(now);
-        } else if self.silent_until.is_none() && now - leads_since > patience && !inner.has_quorum() {
+        } else if self.silent_until.is_none() && now - leads_since > patience && !inner.has_quorum() && !is_sabotaged(Sabotage::StubbornLeader) {
             tracing::warn!(node_id = inner.config.node_id, "no quorum answers this leader: it falls silent for a while");
             self.silent_until = Some(now + 2 * patience);
         }
         let is_silent = self.silent_until.is_some() || inner.is_stalled.load(Ordering::Acquire) || inner.is_leaving.load(Ordering::Acquire);
+        if is_silent && !inner.contacts.is_silent() {
+            inner.metrics.count_silence();
+        }
         inner.contacts.set_silent(is_silent);
     }
 
@@ -112,6 +116,7 @@ impl Elector {
         // The next attempt is a whole timeout away, whatever comes of this one: an election that failed is not repeated at once.
         self.next_attempt = Instant::now() + self.timeout;
         if is_wanted {
+            inner.metrics.count_candidacy();
             tracing::info!(node_id = own_id, silent_ms = silence.as_millis(), was_asked, "this member stands for election");
             // An error means that Raft has stopped, which the supervisor reports.
             let _ = inner.raft.trigger().elect().await;
@@ -126,7 +131,7 @@ impl Elector {
         let mut answers = JoinSet::new();
         for id in membership.voter_ids().filter(|id| *id != own_id) {
             let Some(node) = membership.get_node(&id) else { continue };
-            let (peer, transport) = (Peer { id, address: node.addr.clone() }, inner.transport.clone());
+            let (peer, transport) = (Peer::from_text(id, &node.addr), inner.transport.clone());
             answers.spawn(async move {
                 let answer = transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id })).await;
                 matches!(answer, Ok(PeerResponse::PreVote { is_granted: true })).then_some(id)

@@ -121,6 +121,21 @@ pub enum FatalError {
         /// For how long so far.
         stall: Duration,
     },
+    /// Its directory is empty, and its group is not new.
+    #[error(
+        "begin as metadata member {node_id}: its directory is empty, but the group that it names lives already, so the directory was emptied or \
+         replaced; remove the member from the group, and add this one under a new number (siltstone metadata serve --join)"
+    )]
+    Emptied {
+        /// Its number.
+        node_id: u64,
+    },
+    /// The directory does not take the member's id.
+    #[error("write the id of the metadata member's directory: {reason}")]
+    Directory {
+        /// What the disk said.
+        reason: String,
+    },
     /// Raft stopped by itself.
     #[error("run Raft: {reason}")]
     Raft {

@@ -67,7 +67,7 @@ impl MemberTransport {
 #[async_trait]
 impl Transport for MemberTransport {
     async fn call(&self, to: &Peer, request: PeerRequest) -> Result<PeerResponse, TransportError> {
-        let answer = self.reach(to)?.handle(request).await;
+        let answer = self.reach(to)?.handle(to.directory, request).await;
         // A cut that fell meanwhile loses the answer.
         self.reach(to)?;
         answer.map_err(|error| TransportError::Refused { to: to.id, reason: error.to_string() })

@@ -5,6 +5,8 @@
 //! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
 use crate::raft::durable::Durable;
+use crate::raft::kept::Kept;
+use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::stored::{
     decode_entry, decode_entry_log_id, decode_entry_membership, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
 };
@@ -31,11 +33,18 @@ pub(crate) struct LogStore {
     durable: Arc<Durable>,
     /// Told when an append became durable, and with it room in the queue.
     room: Arc<Notify>,
+    /// What purges wait for; `None` where nobody takes snapshots.
+    kept: Option<Arc<Kept>>,
 }
 
 impl LogStore {
     pub(crate) fn new(node_id: u64, wal: Arc<Wal>, durable: Arc<Durable>) -> Self {
-        Self { node_id, wal, durable, room: Arc::new(Notify::new()) }
+        Self { node_id, wal, durable, room: Arc::new(Notify::new()), kept: None }
+    }
+
+    /// Purges wait for the snapshots that stand for what they give up.
+    pub(crate) fn purging_after(self, kept: Arc<Kept>) -> Self {
+        Self { kept: Some(kept), ..self }
     }
 
     /// Learns the memberships that the log holds, as after a restart.
@@ -140,7 +149,9 @@ impl RaftLogReader<RaftTypes> for LogStore {
     }
 
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
-        self.read(start, end, READ_BYTES_MAX)
+        // Entries that do not begin where they should would be sent as if they did. openraft takes none for a heartbeat.
+        let entries = self.read(start, end, READ_BYTES_MAX)?;
+        Ok(if entries.first().is_some_and(|entry| entry.log_id.index == start) { entries } else { Vec::new() })
     }
 }
 
@@ -157,14 +168,20 @@ impl RaftLogStorage<RaftTypes> for LogStore {
 
     async fn save_vote(&mut self, vote: &Vote<u64>) -> Result<(), StorageError> {
         let vote = encode_vote(vote).map_err(|error| StorageIOError::write_vote(AnyError::new(&error)))?;
+        if is_sabotaged(Sabotage::ForgetVote) {
+            return self.wal.set(Slot::Vote, vote, Some(Box::new(|_| {}))).map_err(write_error);
+        }
         let saved = self.until_durable(|wal, done| wal.set(Slot::Vote, vote, Some(done))).await;
         saved.map_err(|error| StorageIOError::write_vote(AnyError::new(&error)).into())
     }
 
-    /// A member that led does not lead again in the same term after a restart: others may hold entries of that term that it has lost, and it would
-    /// give their places to new ones. So its own vote comes back as that of a candidate.
+    /// LD-1: a member that led does not lead again in the same term after a restart. Others may hold entries of that term that it has lost, and it
+    /// would give their places to new ones. So its own vote comes back as that of a candidate.
     async fn read_vote(&mut self) -> Result<Option<Vote<u64>>, StorageError> {
         let vote = self.vote()?;
+        if is_sabotaged(Sabotage::ResumeLeadership) {
+            return Ok(vote);
+        }
         Ok(vote.map(|vote| if vote.leader_id.node_id == self.node_id { Vote::new(vote.leader_id.term, self.node_id) } else { vote }))
     }
 
@@ -207,6 +224,9 @@ impl RaftLogStorage<RaftTypes> for LogStore {
     }
 
     async fn purge(&mut self, log_id: LogId) -> Result<(), StorageError> {
+        if let Some(kept) = &self.kept {
+            kept.reach(log_id.index).await.map_err(write_error)?;
+        }
         let note = encode_log_id(log_id).map_err(write_error)?;
         self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }

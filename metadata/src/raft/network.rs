@@ -2,7 +2,7 @@
 //! has the same entries. See `durable.rs`.
 
 use crate::raft::contact::Contacts;
-use crate::raft::durable::Durable;
+use crate::raft::log_store::LogStore;
 use crate::raft::transport::{Peer, PeerRequest, PeerResponse, SnapshotRequest, Transport, TransportError};
 use crate::raft::types::RaftTypes;
 use openraft::error::{Fatal, NetworkError, RPCError, RaftError, ReplicationClosed, StreamingError, Unreachable};
@@ -20,7 +20,7 @@ type RpcError = RPCError<u64, BasicNode, RaftError<u64>>;
 /// A member's ways to all others.
 pub(crate) struct Network {
     pub(crate) transport: Arc<dyn Transport>,
-    pub(crate) durable: Arc<Durable>,
+    pub(crate) log_store: LogStore,
     pub(crate) contacts: Arc<Contacts>,
     /// How long nothing is sent to a member that was not reached.
     pub(crate) backoff: Duration,
@@ -30,7 +30,7 @@ pub(crate) struct Network {
 pub(crate) struct PeerNetwork {
     peer: Peer,
     transport: Arc<dyn Transport>,
-    durable: Arc<Durable>,
+    log_store: LogStore,
     contacts: Arc<Contacts>,
     backoff: Duration,
 }
@@ -40,9 +40,9 @@ impl RaftNetworkFactory<RaftTypes> for Network {
 
     async fn new_client(&mut self, target: u64, node: &BasicNode) -> PeerNetwork {
         PeerNetwork {
-            peer: Peer { id: target, address: node.addr.clone() },
+            peer: Peer::from_text(target, &node.addr),
             transport: self.transport.clone(),
-            durable: self.durable.clone(),
+            log_store: self.log_store.clone(),
             contacts: self.contacts.clone(),
             backoff: self.backoff,
         }
@@ -53,6 +53,13 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
     async fn append_entries(&mut self, request: AppendEntriesRequest<RaftTypes>, _option: RPCOption) -> Result<AppendEntriesResponse<u64>, RpcError> {
         if self.contacts.is_silent() {
             return Err(Unreachable::new(&io::Error::other("this member leads no more")).into());
+        }
+        // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next
+        // leader had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
+        match self.log_store.vote() {
+            Ok(Some(now)) if now != request.vote => return Ok(AppendEntriesResponse::HigherVote(now)),
+            Ok(_) => {}
+            Err(error) => return Err(network_error(&io::Error::other(error)).into()),
         }
         let sent = Instant::now();
         let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
@@ -69,7 +76,11 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
             AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
         };
         if let Some(acknowledged) = acknowledged {
-            self.durable.wait(acknowledged.index).await.map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
+            self.log_store
+                .durable()
+                .wait(acknowledged.index)
+                .await
+                .map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
         }
         Ok(answer)
     }
@@ -127,6 +138,7 @@ fn unexpected(answer: &PeerResponse) -> io::Error {
         PeerResponse::PreVote { .. } => "PreVote",
         PeerResponse::Campaign => "Campaign",
         PeerResponse::Snapshot(_) => "Snapshot",
+        PeerResponse::Hello(_) => "Hello",
     };
     io::Error::new(io::ErrorKind::InvalidData, format!("the answer {kind} is to another question"))
 }

@@ -1,17 +1,20 @@
 //! One running member of the group.
 
+use crate::raft::admission::Admission;
 use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
 use crate::raft::contact::Contacts;
 use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
+use crate::raft::feed::{Deltas, Feed, FeedError};
 use crate::raft::log_store::LogStore;
+use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
-use crate::raft::snapshots::{SnapshotStore, read_file};
+use crate::raft::snapshots::SnapshotStore;
 use crate::raft::state_machine::StateMachine;
-use crate::raft::stored::{ENTRY_OVERHEAD_BYTES, MemberIdentity};
+use crate::raft::stored::ENTRY_OVERHEAD_BYTES;
 use crate::raft::supervisor::{Fatal, Supervisor};
 use crate::raft::transport::{PeerRequest, PeerResponse, Transport};
 use crate::raft::types::{Applied, Proposal, Raft, RaftTypes};
@@ -19,27 +22,22 @@ use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
 use openraft::{BasicNode, SnapshotPolicy};
 use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
-use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_format::{
     command::{Command, CommandBody, Reply},
     manifest::Manifest,
 };
 use siltstone_metadata_client::{ClientError, MetadataClient};
-use siltstone_wal::{Recovery, Wal, WalError, WalMetrics, WalParts};
+use siltstone_wal::{Wal, WalError, WalMetrics, WalParts};
 use std::collections::BTreeMap;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-
-/// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
-const MEMBER_FILE: &str = "member";
-const MEMBER_FILE_TEMPORARY: &str = "member.tmp";
 
 /// How long [`MetadataNode::start`] waits for a group of one to be ready: replaying a log takes seconds at most.
 const SINGLE_READY_TIMEOUT: Duration = Duration::from_secs(60);
@@ -50,7 +48,7 @@ const READY_POLL: Duration = Duration::from_millis(5);
 /// One running member. Clones are handles on the same member.
 #[derive(Clone)]
 pub struct MetadataNode {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// What the handle and the supervisor share.
@@ -58,10 +56,13 @@ pub(crate) struct Inner {
     pub(crate) config: NodeConfig,
     pub(crate) raft: Raft,
     pub(crate) wal: Arc<Wal>,
+    pub(crate) admission: Arc<Admission>,
     pub(crate) log_store: LogStore,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) contacts: Arc<Contacts>,
+    pub(crate) metrics: NodeMetrics,
     pub(crate) manifests: watch::Receiver<Manifest>,
+    pub(crate) feed: Feed,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
@@ -70,7 +71,7 @@ pub(crate) struct Inner {
     pub(crate) is_leaving: AtomicBool,
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
-    blocking: Blocking,
+    pub(crate) blocking: Blocking,
     clock: Arc<dyn Clock>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -85,26 +86,28 @@ impl MetadataNode {
         config.check()?;
         let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
-        let (node_id, wal_config, on_wal_fatal) = (config.node_id, config.wal, fatal.clone());
-        let durable = Arc::new(Durable::default());
-        let (noted, log_blocking) = (durable.clone(), blocking.clone());
+        let (node_id, wal_config, feed, on_wal_fatal) = (config.node_id, config.wal, config.feed_bounds(), fatal.clone());
+        // The members of a new group must see each other before any of them has a directory.
+        let (drawn, waits) = (StdRng::seed_from_u64(seed).random(), config.members.len() > 1);
+        let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
         let opened = blocking.run(move || {
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
-            check_member(disk.as_ref(), &dir, node_id, &recovery)?;
+            let admission = Admission::open(disk.clone(), &dir, node_id, &recovery, drawn, waits)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
-            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking);
-            let log_store = LogStore::new(node_id, wal.clone(), noted);
+            let kept = snapshots.kept().clone();
+            let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
+            let log_store = LogStore::new(node_id, wal.clone(), noted).purging_after(kept);
             log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
-            Ok::<_, StartError>((wal, log_store, state_machine))
+            Ok::<_, StartError>((wal, Arc::new(admission), log_store, state_machine))
         });
-        let (wal, log_store, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
+        let (wal, admission, log_store, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
 
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
-        let network = Network { transport: transport.clone(), durable, contacts: contacts.clone(), backoff };
-        let manifests = state_machine.watch();
+        let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
+        let (manifests, feed) = (state_machine.watch(), state_machine.feed());
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
@@ -112,10 +115,13 @@ impl MetadataNode {
             config,
             raft,
             wal,
+            admission,
             log_store,
             transport,
             contacts,
+            metrics: NodeMetrics::default(),
             manifests,
+            feed,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
@@ -135,15 +141,19 @@ impl MetadataNode {
 
     async fn begin(&self, seed: u64) -> Result<(), StartError> {
         let Inner { config, raft, .. } = self.inner.as_ref();
-        let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
-        let is_single = members.len() == 1;
-        let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
-        if !is_initialized {
-            // Every member of a new group may do this: they agree, as they name the same members. One may have heard from another meanwhile.
+        let is_single = config.members.len() == 1;
+        // Raft's task answers only once it has read what is stored: the status tells of that from here on.
+        raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        if is_single {
+            let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
             match raft.initialize(members).await {
+                // The group lives already.
                 Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
                 Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
             }
+        } else if !config.members.is_empty() {
+            let inner = self.inner.clone();
+            self.inner.tasks.lock().push(tokio::spawn(async move { inner.begin_group().await }));
         }
         self.inner.tasks.lock().extend([Supervisor::spawn(&self.inner), Elector::spawn(&self.inner, seed)]);
         if is_single {
@@ -198,12 +208,26 @@ impl MetadataNode {
         self.inner.is_leaving.store(false, Ordering::Release);
     }
 
-    /// Answers another member: the serving side of a [`Transport`].
+    /// Answers another member: the serving side of a [`Transport`]. `directory` is [`Peer::directory`](crate::raft::Peer) as the other one meant it.
     ///
     /// # Errors
     /// [`PeerError`].
-    pub async fn handle(&self, request: PeerRequest) -> Result<PeerResponse, PeerError> {
-        self.inner.handle(request).await
+    pub async fn handle(&self, directory: u64, request: PeerRequest) -> Result<PeerResponse, PeerError> {
+        self.inner.handle(directory, request).await
+    }
+
+    /// What this member applied after a position, and what it will apply, without a gap.
+    ///
+    /// # Errors
+    /// [`FeedError::TooFarBehind`]: take [`MetadataClient::manifest`] first, and follow from its version.
+    pub fn deltas_from(&self, position: CommitIndex) -> Result<Deltas, FeedError> {
+        self.inner.feed.deltas_from(position)
+    }
+
+    /// Whether this member has word of the group: it leads and a quorum answers, or it hears its leader. What it shows is fresh then.
+    #[must_use]
+    pub fn is_in_touch(&self) -> bool {
+        self.inner.is_in_touch()
     }
 
     /// The member's Raft, for what looks at it from outside.
@@ -216,6 +240,12 @@ impl MetadataNode {
     #[must_use]
     pub fn is_leader(&self) -> bool {
         self.inner.is_leader()
+    }
+
+    /// The member's own counters.
+    #[must_use]
+    pub fn metrics(&self) -> &NodeMetrics {
+        &self.inner.metrics
     }
 
     /// The counters of the member's log.
@@ -236,6 +266,14 @@ impl Inner {
     fn end(&self) -> Option<String> {
         let failure = self.wal.failure().map(|error| error.to_string());
         failure.or_else(|| self.raft.metrics().borrow().running_state.as_ref().err().map(ToString::to_string))
+    }
+
+    /// Why the member is not ready, if it is not.
+    pub(crate) async fn not_ready(&self) -> Option<String> {
+        match self.readiness().await {
+            Readiness::Ready => None,
+            Readiness::NotYet { reason } | Readiness::Failed { reason } => Some(reason),
+        }
     }
 
     async fn readiness(&self) -> Readiness {
@@ -274,11 +312,31 @@ impl Inner {
         self.contacts.has_quorum(self.config.node_id, membership.membership(), self.config.election_timeout_max())
     }
 
+    fn is_in_touch(&self) -> bool {
+        match self.is_leader() {
+            true => self.has_quorum(),
+            false => self.contacts.leader_silence() <= self.config.election_timeout_max(),
+        }
+    }
+
     pub(crate) fn is_leader(&self) -> bool {
         self.raft.metrics().borrow().current_leader == Some(self.config.node_id)
     }
 
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        let begun = Instant::now();
+        self.metrics.begin_proposal();
+        let ended = self.propose_uncounted(body).await;
+        let outcome = match &ended {
+            Ok(_) => Outcome::Applied,
+            Err(ClientError::UnknownOutcome { .. }) => Outcome::Unknown,
+            Err(_) => Outcome::Unavailable,
+        };
+        self.metrics.end_proposal(&outcome, begun.elapsed());
+        ended
+    }
+
+    async fn propose_uncounted(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         let unknown = |reason: String| ClientError::UnknownOutcome { reason };
         if let Some(reason) = self.end() {
@@ -352,40 +410,4 @@ fn raft_config(config: &NodeConfig) -> Result<openraft::Config, StartError> {
         ..openraft::Config::default()
     };
     raft.validate().map_err(|error| StartError::Raft { reason: error.to_string() })
-}
-
-/// The directory must be this member's, and its log must not have gone.
-fn check_member(disk: &dyn Disk, dir: &Path, node_id: u64, recovery: &Recovery) -> Result<(), StartError> {
-    let path = dir.join(MEMBER_FILE);
-    match read_file(disk, &path) {
-        Ok(bytes) => {
-            let found = MemberIdentity::decode(&bytes).map_err(StartError::record(&path))?.node_id;
-            if found != node_id {
-                return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found });
-            }
-            if recovery.is_new {
-                return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" });
-            }
-            Ok(())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let bytes = MemberIdentity { node_id }.encode().map_err(StartError::record(&path))?;
-            write_member(disk, dir, &path, &bytes).map_err(|error| StartError::io("write", &path, error))
-        }
-        Err(error) => Err(StartError::io("read", &path, error)),
-    }
-}
-
-fn write_member(disk: &dyn Disk, dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = dir.join(MEMBER_FILE_TEMPORARY);
-    match disk.remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    create_dir_durable(disk, dir)?;
-    let file = disk.create_new(&temporary)?;
-    file.write_all_at(bytes, 0)?;
-    file.sync_data()?;
-    disk.rename(&temporary, path)?;
-    disk.sync_dir(dir)
 }

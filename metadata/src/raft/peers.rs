@@ -17,11 +17,27 @@ pub enum PeerError {
         /// What is known of the cause.
         reason: String,
     },
+    /// Its directory is not the one that the group means.
+    #[error(
+        "answer as metadata member {node_id}: the group knows this member by another directory, which was emptied or replaced; remove the member, and \
+         add an empty one under a new number"
+    )]
+    OtherDirectory {
+        /// Its number.
+        node_id: u64,
+    },
 }
 
 impl Inner {
-    pub(crate) async fn handle(&self, request: PeerRequest) -> Result<PeerResponse, PeerError> {
+    /// Answers a request that means a directory of this id (0: it does not say).
+    pub(crate) async fn handle(&self, meant: u64, request: PeerRequest) -> Result<PeerResponse, PeerError> {
+        if !matches!(request, PeerRequest::Hello) && !self.admission.takes_part(meant) {
+            let (node_id, directory) = (self.config.node_id, self.admission.directory);
+            tracing::error!(node_id, meant = format!("{meant:016x}"), directory = format!("{directory:016x}"), "the group means another directory");
+            return Err(PeerError::OtherDirectory { node_id });
+        }
         match request {
+            PeerRequest::Hello => Ok(PeerResponse::Hello(self.hello().await)),
             PeerRequest::Append(request) => self.append_entries(request).await.map(PeerResponse::Append),
             PeerRequest::Vote(request) => {
                 let answer = self.raft.vote(request).await.map_err(ended)?;

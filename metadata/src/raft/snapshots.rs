@@ -5,6 +5,7 @@
 
 use crate::raft::blocking::Blocking;
 use crate::raft::error::StartError;
+use crate::raft::kept::Kept;
 use crate::raft::stored::{SnapshotPointer, decode_snapshot_file, encode_snapshot_file};
 use crate::raft::types::SnapshotMeta;
 use bytes::Bytes;
@@ -28,6 +29,7 @@ pub(crate) struct SnapshotStore {
     blocking: Blocking,
     /// The newest snapshot. Locked while one is written: a build and an installation may meet.
     current: Arc<Mutex<Option<(SnapshotMeta, PathBuf)>>>,
+    kept: Arc<Kept>,
 }
 
 /// The directory of snapshots. All methods block on the disk.
@@ -49,7 +51,11 @@ impl SnapshotStore {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
         let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
-        let store = |current| Self { files: files.clone(), wal: wal.clone(), blocking, current: Arc::new(Mutex::new(current)) };
+        let store = |current: Option<(SnapshotMeta, PathBuf)>| {
+            let last = current.as_ref().and_then(|(meta, _)| meta.last_log_id);
+            let kept = Arc::new(Kept::new(last.map(|log_id| log_id.index)));
+            Self { files: files.clone(), wal: wal.clone(), blocking, current: Arc::new(Mutex::new(current)), kept }
+        };
         let Some(pointer) = wal.get(Slot::Snapshot) else {
             if wal.purged().is_some() {
                 return Err(lost("the log was purged, but it names no snapshot"));
@@ -72,6 +78,11 @@ impl SnapshotStore {
         Ok((store(Some((meta.clone(), path))), Some((meta, machine))))
     }
 
+    /// How far the snapshots reach that a restart would find.
+    pub(crate) const fn kept(&self) -> &Arc<Kept> {
+        &self.kept
+    }
+
     /// An id that no other snapshot of this member has.
     pub(crate) fn next_id(&self, last_index: Option<u64>, term: u64) -> String {
         let last = last_index.map_or_else(|| "none".to_owned(), |index| format!("{index:016x}"));
@@ -91,6 +102,7 @@ impl SnapshotStore {
         // Where nobody waits any more, this member is ending.
         let done = Box::new(move |outcome| drop(sender.send(outcome)));
         self.wal.set(Slot::Snapshot, pointer, Some(done)).map_err(io::Error::other)?;
+        self.kept.keep(meta.last_log_id.map(|log_id| log_id.index));
         durable.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
         if let Some((_, replaced)) = current.replace((meta.clone(), path)) {
             let files = self.files.clone();

@@ -4,6 +4,7 @@
 
 use crate::raft::blocking::Blocking;
 use crate::raft::durable::Durable;
+use crate::raft::feed::{Delta, Feed, FeedBounds, FeedWriter};
 use crate::raft::snapshots::SnapshotStore;
 use crate::raft::types::{Applied, LogId, Membership, RaftTypes, SnapshotBytes, SnapshotMeta, StorageError};
 use bytes::Bytes;
@@ -22,6 +23,7 @@ pub(crate) struct StateMachine {
     durable: Arc<Durable>,
     blocking: Blocking,
     manifests: watch::Sender<Manifest>,
+    feed: FeedWriter,
 }
 
 /// Everything that a snapshot holds. Clones are cheap.
@@ -40,15 +42,40 @@ pub(crate) struct SnapshotBuilder {
 }
 
 impl StateMachine {
-    pub(crate) fn new(snapshots: SnapshotStore, newest: Option<(SnapshotMeta, Machine)>, durable: Arc<Durable>, blocking: Blocking) -> Self {
+    pub(crate) fn new(
+        snapshots: SnapshotStore,
+        newest: Option<(SnapshotMeta, Machine)>,
+        durable: Arc<Durable>,
+        blocking: Blocking,
+        feed: FeedBounds,
+    ) -> Self {
         let state = newest.map_or_else(State::default, |(meta, machine)| State::restored(&meta, machine));
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
-        Self { state, snapshots, durable, blocking, manifests }
+        let feed = FeedWriter::new(state.machine.manifest().version, feed);
+        Self { state, snapshots, durable, blocking, manifests, feed }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.subscribe()
+    }
+
+    pub(crate) fn feed(&self) -> Feed {
+        self.feed.reader()
+    }
+}
+
+impl StateMachine {
+    async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
+        let bytes = snapshot.0.clone();
+        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
+        let machine = machine?;
+        self.snapshots.keep(meta, snapshot.0).await?;
+        self.durable.note_membership(&meta.last_membership);
+        self.state = State::restored(meta, machine);
+        self.feed.reset(self.state.machine.manifest().version);
+        self.manifests.send_replace(self.state.machine.manifest().clone());
+        Ok(())
     }
 }
 
@@ -76,6 +103,15 @@ impl State {
     }
 }
 
+/// What followers of this member get for an entry. The machine starts at position 0, so nobody asks for that place.
+fn delta(entry: &Entry<RaftTypes>) -> Option<Delta> {
+    let command = match &entry.payload {
+        EntryPayload::Normal(proposal) => Some(proposal.encoded.clone()),
+        EntryPayload::Blank | EntryPayload::Membership(_) => None,
+    };
+    (entry.log_id.index > 0).then_some(Delta { index: CommitIndex(entry.log_id.index), command })
+}
+
 impl RaftStateMachine<RaftTypes> for StateMachine {
     type SnapshotBuilder = SnapshotBuilder;
 
@@ -88,7 +124,12 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
         I: IntoIterator<Item = Entry<RaftTypes>> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        let replies = entries.into_iter().map(|entry| self.state.apply(entry)).collect();
+        let (mut replies, mut places) = (Vec::new(), Vec::new());
+        for entry in entries {
+            places.extend(delta(&entry));
+            replies.push(self.state.apply(entry));
+        }
+        self.feed.push(places);
         // Before any reply: whoever has one finds the manifest at least that new.
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(replies)
@@ -103,14 +144,11 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     }
 
     async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: Box<SnapshotBytes>) -> Result<(), StorageError> {
-        let bytes = snapshot.0.clone();
-        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
-        let machine = machine.map_err(|error| write_error(meta, &error))?;
-        self.snapshots.keep(meta, snapshot.0).await.map_err(|error| write_error(meta, &error))?;
-        self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta, machine);
-        self.manifests.send_replace(self.state.machine.manifest().clone());
-        Ok(())
+        let installed = self.install(meta, *snapshot).await;
+        if installed.is_err() {
+            self.snapshots.kept().fail();
+        }
+        installed.map_err(|error| write_error(meta, &error))
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {

@@ -15,7 +15,8 @@ const VOTE: Kind = Kind { what: "vote", magic: *b"SLrv", version: 1 };
 const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
 const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 1 };
 const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
-const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 1 };
+const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 2 };
+const MEMBER_V1: Kind = Kind { version: 1, ..MEMBER };
 
 /// Bytes that an entry's own part takes at most beside a command: an envelope and four numbers.
 pub(crate) const ENTRY_OVERHEAD_BYTES: usize = 64;
@@ -79,6 +80,13 @@ pub(crate) struct SnapshotPointer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct MemberIdentity {
     pub(crate) node_id: u64,
+    /// The directory's id, drawn when it was made; 0 for a directory of version 1.
+    pub(crate) directory: u64,
+}
+
+#[derive(Deserialize)]
+struct MemberIdentityV1 {
+    node_id: u64,
 }
 
 pub(crate) fn encode_entry(entry: &Entry<RaftTypes>) -> Result<Bytes, EnvelopeError> {
@@ -179,7 +187,11 @@ impl MemberIdentity {
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        MEMBER.decode(bytes)
+        match MEMBER_V1.decode::<MemberIdentityV1>(bytes) {
+            Ok(MemberIdentityV1 { node_id }) => Ok(Self { node_id, directory: 0 }),
+            Err(EnvelopeError::Version { .. }) => MEMBER.decode(bytes),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -41,6 +41,8 @@ impl Fatal {
 
 pub(crate) struct Supervisor {
     inner: Weak<Inner>,
+    /// The leader that was seen last.
+    leader: Option<u64>,
     /// The log's size at which the next snapshot is asked for.
     snapshot_at_bytes: usize,
 }
@@ -48,7 +50,7 @@ pub(crate) struct Supervisor {
 impl Supervisor {
     /// Runs until the member is gone or the task is aborted.
     pub(crate) fn spawn(inner: &Arc<Inner>) -> JoinHandle<()> {
-        let mut supervisor = Self { inner: Arc::downgrade(inner), snapshot_at_bytes: inner.config.snapshot_log_bytes };
+        let mut supervisor = Self { inner: Arc::downgrade(inner), leader: None, snapshot_at_bytes: inner.config.snapshot_log_bytes };
         tokio::spawn(async move {
             let mut ticks = tokio::time::interval(TICK);
             ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -65,6 +67,11 @@ impl Supervisor {
         if let Err(error) = &inner.raft.metrics().borrow().running_state {
             inner.fatal.report(&FatalError::Raft { reason: error.to_string() });
             return;
+        }
+        let leader = inner.raft.metrics().borrow().current_leader;
+        if leader.is_some() && leader != self.leader {
+            inner.metrics.count_leader_change();
+            self.leader = leader;
         }
         if inner.is_leader() && inner.manifests.borrow().incarnation == Incarnation(0) {
             // A failure is tried again at the next tick; a repetition changes nothing.

@@ -2,6 +2,7 @@
 //!
 //! What is deliberately not here: when something is said (`network`, `elector`), what is answered (`peers`), and bytes on a wire.
 
+use crate::raft::admission::Phase;
 use crate::raft::types::{LogId, RaftTypes, SnapshotBytes, SnapshotMeta};
 use async_trait::async_trait;
 use openraft::Vote;
@@ -27,6 +28,35 @@ pub struct Peer {
     pub id: u64,
     /// Where it listens, as the membership says.
     pub address: String,
+    /// The id of the directory that the membership means; 0 where it does not say.
+    pub directory: u64,
+}
+
+impl Peer {
+    /// A member from how the membership names it: its address, and behind a number sign the id of its directory in hexadecimal digits.
+    #[must_use]
+    pub fn from_text(id: u64, text: &str) -> Self {
+        let parts = text.rsplit_once('#').and_then(|(address, directory)| Some((address, u64::from_str_radix(directory, 16).ok()?)));
+        let (address, directory) = parts.unwrap_or((text, 0));
+        Self { id, address: address.to_owned(), directory }
+    }
+
+    /// How the membership names it.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        if self.directory == 0 { self.address.clone() } else { format!("{}#{:016x}", self.address, self.directory) }
+    }
+}
+
+/// Who a member says that it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hello {
+    /// Its number.
+    pub node_id: u64,
+    /// The id of its directory.
+    pub directory: u64,
+    /// How far it has come.
+    pub phase: Phase,
 }
 
 /// What a member asks of another.
@@ -42,6 +72,8 @@ pub enum PeerRequest {
     Campaign,
     /// A leader's state, for a member that is too far behind for entries.
     Snapshot(SnapshotRequest),
+    /// Who are you? Asked of members of a new group, and of those that are to be added.
+    Hello,
 }
 
 /// A plea for a vote to come.
@@ -78,6 +110,8 @@ pub enum PeerResponse {
     Campaign,
     /// To a snapshot: it is durable and installed unless the vote is another.
     Snapshot(SnapshotResponse<u64>),
+    /// Who it is.
+    Hello(Hello),
 }
 
 /// Why there is no answer.

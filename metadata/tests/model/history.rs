@@ -1,6 +1,7 @@
-//! Random histories: writers that crash, retries, late commands, seals, merges and vectors made from old manifests, garbage collection between them.
+//! Random histories: writers that crash, retries, late commands, seals, merges, vectors and indexes made from old manifests, garbage collection
+//! between them.
 
-use crate::{embedder, naive::Naive};
+use crate::{embedder, naive::Naive, vector_indexer};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
 use siltstone_format::command::{
@@ -51,7 +52,7 @@ impl History {
     }
 
     pub(crate) fn step(&mut self) {
-        let body = match self.rng.random_range(0..124) {
+        let body = match self.rng.random_range(0..144) {
             0..3 => Some(CommandBody::RegisterWriter { writer: WriterId(self.rng.random_range(0..3)) }),
             3..5 => Some(CommandBody::RegisterJob {
                 name: ["seal", "merge", ""].choose(&mut self.rng).map(|name| (*name).to_owned()).expect("not empty"),
@@ -78,6 +79,8 @@ impl History {
             102..104 => Some(embedder::use_model(&mut self.rng)),
             104..106 => Some(embedder::remove_model(&mut self.rng)),
             106..122 => self.commit_vectors(),
+            122..138 => self.commit_indexes(),
+            138..142 => vector_indexer::declare_field(&mut self.rng, self.machine.manifest()),
             _ => return self.views.push(self.machine.manifest().clone()),
         };
         let Some(body) = body else { return };
@@ -136,6 +139,9 @@ impl History {
         if matches!(&command.body, CommandBody::CommitVectors(commit) if commit.parts.iter().any(|part| !part.sets_in.is_empty())) {
             *self.counts.entry(("join_vectors", is_refused)).or_default() += 1;
         }
+        if matches!(&command.body, CommandBody::CommitIndexes(commit) if commit.parts.iter().any(|part| !part.indexes_in.is_empty())) {
+            *self.counts.entry(("join_indexes", is_refused)).or_default() += 1;
+        }
         self.log.push(command);
     }
 
@@ -146,6 +152,7 @@ impl History {
             CommandBody::CommitSeal(commit) => (commit.epoch, commit.object.id.0, false),
             CommandBody::CommitMerge(commit) => (commit.epoch, commit.object.id.0, false),
             CommandBody::CommitVectors(commit) => (commit.epoch, commit.object.id.0, false),
+            CommandBody::CommitIndexes(commit) => (commit.epoch, commit.object.id.0, false),
             _ => return,
         };
         if !self.deleted.contains(&stored) {
@@ -312,6 +319,13 @@ impl History {
         let epoch = self.job(&view)?;
         let ids = Self::ids(&view, epoch, embedder::IDS_MAX)?;
         embedder::commit_vectors(&mut self.rng, &view, epoch, ids)
+    }
+
+    fn commit_indexes(&mut self) -> Option<CommandBody> {
+        let view = self.view();
+        let epoch = self.job(&view)?;
+        let ids = Self::ids(&view, epoch, vector_indexer::IDS_MAX)?;
+        vector_indexer::commit_indexes(&mut self.rng, &view, epoch, ids)
     }
 
     fn merge_part(&mut self, namespace: &NamespaceManifest, object: ObjectId, ids: &mut impl Iterator<Item = u64>) -> Option<MergePart> {

@@ -4,7 +4,9 @@
 
 mod embedder;
 mod history;
+mod indexes;
 mod naive;
+mod vector_indexer;
 mod vectors;
 
 use history::History;
@@ -34,7 +36,8 @@ fn random_histories_end_as_the_naive_model_says() {
     // A history in which nothing is ever sealed, or nothing refused, would show nothing.
     let kinds = ["commit_batch", "commit_seal", "commit_merge", "allocate_ids", "close_chunks", "forget_retired"];
     let of_vectors = ["commit_vectors", "join_vectors", "add_model", "use_model", "remove_model"];
-    for kind in kinds.into_iter().chain(of_vectors) {
+    let of_entries = ["declare_vector_field", "commit_indexes", "join_indexes"];
+    for kind in kinds.into_iter().chain(of_vectors).chain(of_entries) {
         for is_refused in [false, true] {
             let count = counts.get(&(kind, is_refused)).copied().unwrap_or(0);
             assert!(u64::from(count) * 20 >= histories, "{kind} (refused: {is_refused}) came {count} times in {histories} histories");

@@ -1,8 +1,8 @@
 //! What the machine should do, written with plain sets and no thought of speed. It predicts each reply, and then compares what exists.
 
-use crate::vectors::Vectors;
+use crate::{indexes::Indexes, vectors::Vectors};
 use siltstone_core::{BatchId, ChunkId, Epoch, NamespaceId, ObjectId, PackId, SegmentId};
-use siltstone_format::command::{ClientKey, CommandBody, CommitBatch, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome};
+use siltstone_format::command::{ClientKey, CommandBody, CommitBatch, CommitIndexes, CommitMerge, CommitSeal, CommitVectors, Reply, SliceOutcome};
 use siltstone_format::manifest::{BatchRecord, ChunkState, Manifest, ObjectRecord, SEQUENCE_WINDOW, is_namespace_name};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,7 @@ pub(crate) struct Naive {
     packs: BTreeMap<PackId, Part>,
     segments: BTreeMap<SegmentId, Part>,
     vectors: Vectors,
+    indexes: Indexes,
 }
 
 /// A pack or a segment.
@@ -106,6 +107,7 @@ impl Naive {
                     self.packs.retain(|_, pack| pack.namespace != id);
                     self.segments.retain(|_, segment| segment.namespace != id);
                     self.vectors.drop_namespace(id);
+                    self.indexes.drop_namespace(id);
                 }
                 Some(Reply::Done)
             }
@@ -120,9 +122,11 @@ impl Naive {
             CommandBody::AddModel { model, dimension, source } => self.vectors.add_model(model, *dimension, source),
             CommandBody::UseModel { model } => self.vectors.use_model(model),
             CommandBody::RemoveModel { model } => self.vectors.remove_model(model),
-            CommandBody::DeclareVectorField { .. } | CommandBody::CommitIndexes(_) => {
-                unreachable!("histories have none; the machine's own tests have examples")
+            CommandBody::DeclareVectorField { namespace, field, dimension } => {
+                self.names.values().find(|id| *id == namespace)?;
+                self.indexes.declare(*namespace, field, *dimension)
             }
+            CommandBody::CommitIndexes(commit) => self.commit_indexes(commit),
             CommandBody::PutSetting { .. } => unreachable!("histories have none; the machine's own tests have examples"),
             CommandBody::ForgetRetired { batches, objects, .. } => {
                 if batches.iter().any(|id| self.is_batch_named(*id)) || objects.iter().any(|id| self.is_object_named(*id)) {
@@ -303,12 +307,35 @@ impl Naive {
         Some(Reply::Done)
     }
 
+    fn commit_indexes(&mut self, commit: &CommitIndexes) -> Option<Reply> {
+        if let Some(known) = self.objects.get(&commit.object.id) {
+            return (*known == commit.object).then_some(Reply::Done);
+        }
+        self.use_id(commit.epoch, commit.object.id.0)?;
+        let mut seen = BTreeSet::new();
+        for part in &commit.parts {
+            self.names.values().find(|id| **id == part.namespace).filter(|_| seen.insert(part.namespace))?;
+            for index in &part.indexes_out {
+                self.use_id(commit.epoch, index.id.0)?;
+            }
+            let chunks = &self.chunks;
+            let is_sealed = |id| chunks.get(&id).is_some_and(|chunk| chunk.namespace == part.namespace && chunk.state == State::Sealed);
+            self.indexes.replace(part, is_sealed)?;
+        }
+        if commit.parts.iter().all(|part| part.indexes_out.is_empty()) {
+            return None;
+        }
+        self.objects.insert(commit.object.id, commit.object);
+        Some(Reply::Done)
+    }
+
     pub(crate) fn is_batch_named(&self, id: BatchId) -> bool {
         self.chunks.values().any(|chunk| chunk.state != State::Sealed && chunk.rows.values().any(|batch| *batch == id))
     }
 
     pub(crate) fn is_object_named(&self, id: ObjectId) -> bool {
-        self.packs.values().chain(self.segments.values()).any(|part| part.object == id) || self.vectors.is_object_named(id)
+        let is_in_part = self.packs.values().chain(self.segments.values()).any(|part| part.object == id);
+        is_in_part || self.vectors.is_object_named(id) || self.indexes.is_object_named(id)
     }
 
     /// Panics where the manifest is not what this model says.
@@ -348,6 +375,7 @@ impl Naive {
         assert_eq!(seen, self.chunks.keys().copied().collect(), "AK-1: every chunk with rows, or open, is there");
         assert_eq!((manifest.totals.rows, manifest.totals.body_bytes), (rows, body_bytes));
         self.vectors.check(manifest);
+        self.indexes.check(manifest);
         for id in self.batches.keys() {
             assert_eq!(manifest.batches.contains_key(id), self.is_batch_named(*id), "MF-1: batch {id}");
             assert_eq!(manifest.retired_batches.get(*id).is_some(), !self.is_batch_named(*id), "MF-1: batch {id}");

@@ -5,8 +5,8 @@
 mod support;
 
 use siltstone_disk::LossyDisk;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use siltstone_wal::WalError;
+use std::sync::mpsc;
 use support::{Contents, Step, open, prefixes, rounds, run, run_stepped, script, script_from, submit, try_open, try_open_stepped};
 
 /// Steps that are submitted together, so that writes carry several.
@@ -23,34 +23,27 @@ fn groups(steps: &[Step]) -> impl Iterator<Item = &[Step]> {
 
 /// Runs a script until the power goes. Gives how many steps were acknowledged and how many submitted.
 fn run_until_crash(disk: &LossyDisk, steps: &[Step]) -> (usize, usize) {
-    let acknowledged = Arc::new(AtomicUsize::new(0));
-    let mut submitted = 0;
+    let (mut acknowledged, mut submitted) = (0, 0);
     let Ok((wal, _)) = try_open(disk) else { return (0, 0) };
+    let (sender, receiver) = mpsc::channel();
     for group in groups(steps) {
         let before = submitted;
         for step in group {
-            let acknowledged = acknowledged.clone();
-            let done = Box::new(move |outcome: Result<(), _>| {
-                if outcome.is_ok() {
-                    acknowledged.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-            if submit(&wal, step, done).is_err() {
-                break;
+            let sender = sender.clone();
+            match submit(&wal, step, Box::new(move |outcome| sender.send(outcome).unwrap())) {
+                Ok(()) => submitted += 1,
+                Err(WalError::Poisoned { .. }) => break,
+                Err(error) => panic!("{step:?}: {error}"),
             }
-            submitted += 1;
         }
-        // Wait for the group.
-        while acknowledged.load(Ordering::SeqCst) < before + group.len() {
-            if wal.failure().is_some() {
-                wal.close();
-                return (acknowledged.load(Ordering::SeqCst), submitted);
-            }
-            std::thread::yield_now();
+        let outcomes: Vec<_> = receiver.iter().take(submitted - before).collect();
+        acknowledged += outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        if acknowledged < submitted || wal.failure().is_some() {
+            break;
         }
     }
     wal.close();
-    (acknowledged.load(Ordering::SeqCst), submitted)
+    (acknowledged, submitted)
 }
 
 fn sweep(steps: &[Step], seeds: u64) -> usize {

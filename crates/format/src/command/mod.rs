@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 
 const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
+const BODY: Kind = Kind { what: "proposal", magic: *b"SLcb", version: 1 };
 const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
 
 /// Bytes that a principal's, a producer's or a job's name has at most.
@@ -202,6 +203,24 @@ impl CommandBody {
             Self::CommitIndexes(_) => "commit_indexes",
             Self::PutSetting { .. } => "put_setting",
         }
+    }
+}
+
+impl CommandBody {
+    /// The form on the wire, for whoever proposes it elsewhere. The time is that of the member that takes it in.
+    ///
+    /// # Errors
+    /// [`EnvelopeError::TooLong`] past 4 GiB.
+    pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
+        BODY.encode(self)
+    }
+
+    /// A body from its form on the wire.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] for any bytes that are not one whole body.
+    pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        BODY.decode(bytes)
     }
 }
 

@@ -38,13 +38,16 @@ fn explain_in(view: &NamespaceView, asked: &Resolved, expr: &Expr, limit: usize,
     let rows = filtered(view, expr)?;
     let left = rows.as_ref().map_or("all rows".to_owned(), |rows| format!("{} rows", rows.len()));
     line(format!("  namespace {}: the filter leaves {left}", view.name()));
-    let indexes = indexes_of(view, asked)?;
+    let (indexes, damaged) = indexes_of(view, asked)?;
     for index in &indexes {
         let plan = explain_index(index, asked, rows.as_deref(), limit);
         let kind = if index.index.kind() == IndexKind::Hnsw { "a graph" } else { "no graph" };
         let (id, vectors, bytes) = (index.record.id, index.record.vectors, index.record.range.len);
         line(format!("    index {id}: {vectors} vectors, {kind}, {} bytes a vector", bytes / vectors.max(1)));
         line(format!("      {}: {} (some {} µs)", plan.strategy, plan.reason, plan.estimate_us));
+    }
+    for text in damaged {
+        line(format!("    damaged: {text}"));
     }
     let covered: FxHashSet<ChunkId> = indexes.iter().flat_map(|index| index.record.chunks.iter()).collect();
     let scanned = match &rows {

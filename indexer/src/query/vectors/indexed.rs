@@ -10,10 +10,10 @@ use siltstone_vector::plan::{PlanInput, effort, plan};
 use siltstone_vector::{Filter, IndexKind, Metric, Plan, Request, Strategy, VectorError, run};
 use std::sync::Arc;
 
-/// The indexes that a search uses: none for what they were not built for, or where it is to be exact.
-pub(super) fn indexes_of(view: &NamespaceView, asked: &Resolved) -> Result<Vec<Arc<OpenedIndex>>, QueryError> {
+/// The indexes that a search uses: none for what they were not built for, or where it is to be exact. Of damaged ones, what is to be said.
+pub(super) fn indexes_of(view: &NamespaceView, asked: &Resolved) -> Result<(Vec<Arc<OpenedIndex>>, Vec<String>), QueryError> {
     if asked.target.metric() != Metric::Cosine || asked.way == Way::Exact {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), Vec::new()));
     }
     Ok(view.open_vector_indexes(&asked.field)?)
 }
@@ -26,18 +26,14 @@ const fn candidates(limit: usize) -> usize {
 /// A distance as an index computes it lies within this of the exact one.
 const ROUNDING: f32 = 1e-4;
 
-/// Offers the nearest rows of an index, of those that the filter leaves.
-pub(super) fn search_index<F>(
+/// The nearest rows of an index, of those that the filter leaves. Nothing of an index that turns out to be damaged.
+pub(super) fn search_index(
     view: &NamespaceView,
     opened: &OpenedIndex,
     asked: &Resolved,
     rows: Option<&[RowAddress]>,
     limit: usize,
-    mut offer: F,
-) -> Result<Plan, QueryError>
-where
-    F: FnMut(Near),
-{
+) -> Result<Vec<Near>, ViewError> {
     let local = rows.map(|rows| local_rows(&opened.addresses, rows));
     let request = Request {
         vector: asked.target.values(),
@@ -52,16 +48,17 @@ where
     let mut search = opened.index.search(&request).map_err(damaged)?;
     let answer = run(search.as_mut(), |range| view.fetch_of_index(opened, range).map_err(StepError::View)).map_err(|error| match error {
         StepError::Vector(source) => view_error(opened, source),
-        StepError::View(error) => error.into(),
+        StepError::View(error) => error,
     })?;
+    let mut found = Vec::with_capacity(answer.hits.len());
     for hit in &answer.hits {
         let fetched = opened.index.vector_range(hit.row).map(|range| view.fetch_of_index(opened, &range)).transpose()?;
         let distance = asked.target.distance(&opened.index.vector(hit.row, fetched.as_ref()).map_err(damaged)?);
         if asked.within.is_none_or(|within| distance < within) {
-            offer(Near { distance, address: opened.addresses[hit.row as usize] });
+            found.push(Near { distance, address: opened.addresses[hit.row as usize] });
         }
     }
-    Ok(answer.plan)
+    Ok(found)
 }
 
 /// How an index would be searched, and why.
@@ -126,8 +123,8 @@ impl From<VectorError> for StepError {
     }
 }
 
-fn view_error(opened: &OpenedIndex, source: VectorError) -> QueryError {
-    ViewError::VectorIndex { index: opened.record.id, key: opened.key.to_string(), source }.into()
+fn view_error(opened: &OpenedIndex, source: VectorError) -> ViewError {
+    ViewError::VectorIndex { index: opened.record.id, key: opened.key.to_string(), source }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Search and counts by the vectors that came with entries.
 //!
 //! Every distance of an answer is that of the full vector by one definition ([`Target`]), so it does not depend on where a row lives or what found
-//! it (RK-1). A search asks the indexes, and scans what none has yet. Of equal distances the higher address comes first. A count compares every
-//! vector that the filter leaves. What is deliberately not here: vectors of patterns (`near`).
+//! it (RK-1). A search asks the indexes, and scans what none has yet, or what a damaged one has. Of equal distances the higher address comes first.
+//! A count compares every vector that the filter leaves. What is deliberately not here: vectors of patterns (`near`).
 
 mod ask;
 mod explain;
@@ -76,26 +76,36 @@ impl Nearest {
     }
 }
 
-/// The `limit` nearest matching rows, nearest first, each with its distance.
+/// Rows by their vectors.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct VectorRows {
+    /// The nearest first, each with its distance.
+    pub rows: Vec<FoundRow>,
+    /// Why it took longer than it should, in words: indexes that are damaged. The rows are right all the same.
+    pub degraded: Vec<String>,
+}
+
+/// The `limit` nearest matching rows.
 ///
 /// # Errors
 /// [`QueryError`]
-pub fn search_vectors(views: &[NamespaceView], question: &Question, ask: &VectorAsk, limit: usize) -> Result<Vec<FoundRow>, QueryError> {
+pub fn search_vectors(views: &[NamespaceView], question: &Question, ask: &VectorAsk, limit: usize) -> Result<VectorRows, QueryError> {
     let asked = ask.resolve(views)?;
     let mut found: Vec<(usize, Near)> = Vec::new();
+    let mut degraded = Vec::new();
     for (at, view) in views.iter().enumerate() {
         let mut nearest = Nearest::new(limit);
-        let indexes = indexed::indexes_of(view, &asked)?;
-        let rows = search_indexes(view, question, &asked, &indexes, limit, &mut nearest)?;
-        if let Some(rows) = rows {
-            scan_rows(view, &asked, rows.as_deref(), &indexes, |near| nearest.offer(near))?;
+        if let Some(rows) = rows_of(view, question, &asked)? {
+            let used = search_indexes(view, &asked, rows.as_deref(), limit, &mut nearest, &mut degraded)?;
+            scan_rows(view, &asked, rows.as_deref(), &used, |near| nearest.offer(near))?;
         }
         found.extend(nearest.finish().into_iter().map(|near| (at, near)));
     }
     found.sort_unstable_by(|(_, left), (_, right)| left.nearest_first(right));
     found.truncate(limit);
     let row = |(at, near): (usize, Near)| Ok(FoundRow { distance: Some(near.distance), ..found_row(&views[at], near.address, 0.0)? });
-    found.into_iter().map(row).collect()
+    let rows = found.into_iter().map(row).collect::<Result<_, QueryError>>()?;
+    Ok(VectorRows { rows, degraded })
 }
 
 /// Counts the matching rows whose vector is nearer than asked, or that have one: as many as [`search_vectors`] without a limit gives (CT-1).
@@ -113,24 +123,37 @@ pub fn count_vectors(views: &[NamespaceView], question: &Question, ask: &VectorA
     Ok(counts)
 }
 
-/// Asks the indexes. The rows that the filter leaves, to be scanned where no index has them; `None` where there is nothing to do.
-fn search_indexes(
-    view: &NamespaceView,
-    question: &Question,
-    asked: &Resolved,
-    indexes: &[Arc<OpenedIndex>],
-    limit: usize,
-    nearest: &mut Nearest,
-) -> Result<Option<Filtered>, QueryError> {
+/// The rows that the filter leaves; `None` where there is nothing to do.
+fn rows_of(view: &NamespaceView, question: &Question, asked: &Resolved) -> Result<Option<Filtered>, QueryError> {
     let expr = question.for_namespace(view.name());
     if expr == Expr::Nothing || view.vector_dimension(&asked.field).is_none() {
         return Ok(None);
     }
-    let rows = indexed::filtered(view, &expr)?;
+    indexed::filtered(view, &expr).map(Some)
+}
+
+/// Asks the indexes; those that answered. What they have need not be scanned.
+fn search_indexes(
+    view: &NamespaceView,
+    asked: &Resolved,
+    rows: Option<&[RowAddress]>,
+    limit: usize,
+    nearest: &mut Nearest,
+    degraded: &mut Vec<String>,
+) -> Result<Vec<Arc<OpenedIndex>>, QueryError> {
+    let (indexes, damaged) = indexed::indexes_of(view, asked)?;
+    degraded.extend(damaged);
+    let mut used = Vec::with_capacity(indexes.len());
     for index in indexes {
-        indexed::search_index(view, index, asked, rows.as_deref(), limit, |near| nearest.offer(near))?;
+        match indexed::search_index(view, &index, asked, rows, limit) {
+            Ok(found) => {
+                found.into_iter().for_each(|near| nearest.offer(near));
+                used.push(index);
+            }
+            Err(error) => degraded.push(view.give_up_index(&index.record, error)?),
+        }
     }
-    Ok(Some(rows))
+    Ok(used)
 }
 
 /// Compares every vector of the field that the filter leaves.
@@ -138,11 +161,10 @@ fn scan<F>(view: &NamespaceView, question: &Question, asked: &Resolved, visit: F
 where
     F: FnMut(Near),
 {
-    let expr = question.for_namespace(view.name());
-    if expr == Expr::Nothing || view.vector_dimension(&asked.field).is_none() {
-        return Ok(());
+    match rows_of(view, question, asked)? {
+        None => Ok(()),
+        Some(rows) => scan_rows(view, asked, rows.as_deref(), &[], visit),
     }
-    scan_rows(view, asked, indexed::filtered(view, &expr)?.as_deref(), &[], visit)
 }
 
 /// Compares those of `rows`, or all, that are not in these indexes.

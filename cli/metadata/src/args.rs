@@ -1,0 +1,179 @@
+//! The command line: what `--help` teaches.
+
+use clap::{Args, Subcommand};
+use siltstone_metadata_serve::TlsFiles;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// A member of the metadata group, and what people do with the group.
+#[derive(Subcommand, Debug)]
+pub enum MetadataCommand {
+    /// Runs a member of the group on a directory, until it is told to stop. A member that leads hands the lead over first.
+    Serve(ServeArgs),
+    /// Shows the group: who leads, who lags, whose disk stalls.
+    Status(StatusArgs),
+    /// Adds members, gives and takes votes, removes members.
+    #[command(subcommand)]
+    Members(MembersCommand),
+    /// Hands the lead over to the member with the longest log.
+    TransferLead(GroupArgs),
+    /// Makes the leader take a snapshot now.
+    Snapshot(GroupArgs),
+    /// Prints what a member's files hold, record by record. Changes nothing.
+    Dump(DumpArgs),
+}
+
+/// What is done with members.
+#[derive(Subcommand, Debug)]
+pub enum MembersCommand {
+    /// Adds a member that learns and has no vote yet. It must be running: siltstone metadata serve --join, on an empty directory.
+    Add(AddArgs),
+    /// Makes exactly these members the voters. New ones must have caught up; the others keep learning.
+    Vote(VoteArgs),
+    /// Removes a member without a vote for good. Its number is never used again.
+    Remove(RemoveArgs),
+}
+
+/// Where the group is.
+#[derive(Args, Debug, Clone)]
+pub struct GroupArgs {
+    /// Members of the group: HOST:PORT, several with commas. Any that lives will do.
+    #[arg(long, env = "SILTSTONE_METADATA", default_value = "127.0.0.1:7401", value_name = "ADDRS", value_delimiter = ',')]
+    pub group: Vec<String>,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+}
+
+/// Mutual TLS: all three files, or none.
+#[derive(Args, Debug, Clone)]
+pub struct TlsArgs {
+    /// The authority that the other side's certificate must come from, in PEM.
+    #[arg(long, env = "SILTSTONE_TLS_CA", value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
+    pub tls_ca: Option<PathBuf>,
+    /// This side's certificate, in PEM.
+    #[arg(long, env = "SILTSTONE_TLS_CERT", value_name = "FILE", requires_all = ["tls_ca", "tls_key"])]
+    pub tls_cert: Option<PathBuf>,
+    /// This side's key, in PEM.
+    #[arg(long, env = "SILTSTONE_TLS_KEY", value_name = "FILE", requires_all = ["tls_ca", "tls_cert"])]
+    pub tls_key: Option<PathBuf>,
+    /// The name that members' certificates carry, where it is not the host that is dialled.
+    #[arg(long, env = "SILTSTONE_TLS_NAME", value_name = "NAME")]
+    pub tls_name: Option<String>,
+}
+
+impl TlsArgs {
+    pub(crate) fn files(&self) -> Option<TlsFiles> {
+        let (authority, certificate, key) = (self.tls_ca.clone()?, self.tls_cert.clone()?, self.tls_key.clone()?);
+        Some(TlsFiles { authority, certificate, key, server_name: self.tls_name.clone() })
+    }
+}
+
+/// What a member runs with.
+#[derive(Args, Debug)]
+pub struct ServeArgs {
+    /// Where its log and snapshots are kept. A directory belongs to one member for ever.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Its number in the group, above 0. A member that is replaced by an empty one needs a new number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub id: u64,
+    /// Where it listens.
+    #[arg(long, default_value = "127.0.0.1:7401", value_name = "ADDR")]
+    pub listen: SocketAddr,
+    /// Where metrics (/metrics, for Prometheus) and health (/healthz) are served over HTTP. Left out: nowhere.
+    #[arg(long, value_name = "ADDR")]
+    pub listen_metrics: Option<SocketAddr>,
+    /// The members of a new group, this one included: 1=HOST:PORT,2=HOST:PORT,3=HOST:PORT. A group that lives keeps the members in its log.
+    #[arg(long, value_name = "MEMBERS", value_delimiter = ',', required_unless_present = "join", conflicts_with = "join")]
+    pub members: Vec<String>,
+    /// Waits for a group that lives to take this member in: siltstone metadata members add.
+    #[arg(long)]
+    pub join: bool,
+    /// Listens on an address that others can reach without TLS. Whoever reaches it can change everything.
+    #[arg(long)]
+    pub insecure: bool,
+    #[command(flatten)]
+    pub tls: TlsArgs,
+    #[command(flatten)]
+    pub times: TimesArgs,
+}
+
+/// How patient members are with each other, in milliseconds. The defaults suit one region.
+#[derive(Args, Debug)]
+pub struct TimesArgs {
+    /// How often a leader tells that it lives.
+    #[arg(long, default_value_t = 100, value_name = "MS")]
+    pub heartbeat_ms: u64,
+    /// The shortest silence of the leader after which a member stands for election.
+    #[arg(long, default_value_t = 800, value_name = "MS")]
+    pub election_ms_min: u64,
+    /// The longest such silence.
+    #[arg(long, default_value_t = 1_200, value_name = "MS")]
+    pub election_ms_max: u64,
+    /// A leader whose disk has not answered for so long gives up the lead.
+    #[arg(long, default_value_t = 400, value_name = "MS")]
+    pub stall_ms_yield: u64,
+    /// A process whose disk has not answered for so long ends.
+    #[arg(long, default_value_t = 10_000, value_name = "MS")]
+    pub stall_ms_fatal: u64,
+    /// A snapshot is taken after so many entries.
+    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    pub snapshot_entries: u64,
+    /// For tests: a file with the milliseconds by which every sync is slowed down, or the word hang.
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub sync_delay_file: Option<PathBuf>,
+    /// For benches: one sync an operation, as if the log did not gather.
+    #[arg(long, hide = true)]
+    pub sync_each: bool,
+}
+
+/// Shows the group.
+#[derive(Args, Debug)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    pub group: GroupArgs,
+    /// One JSON object a member, for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Adds a member.
+#[derive(Args, Debug)]
+pub struct AddArgs {
+    /// Its number: one that was never used in this group.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub id: u64,
+    /// Where the others reach it: HOST:PORT.
+    #[arg(long, value_name = "ADDR")]
+    pub address: String,
+    #[command(flatten)]
+    pub group: GroupArgs,
+}
+
+/// Sets the voters.
+#[derive(Args, Debug)]
+pub struct VoteArgs {
+    /// The numbers of all members that have a vote from now on.
+    #[arg(value_name = "N", required = true)]
+    pub voters: Vec<u64>,
+    #[command(flatten)]
+    pub group: GroupArgs,
+}
+
+/// Removes a member.
+#[derive(Args, Debug)]
+pub struct RemoveArgs {
+    /// Its number.
+    #[arg(long, value_name = "N")]
+    pub id: u64,
+    #[command(flatten)]
+    pub group: GroupArgs,
+}
+
+/// Prints what a member's files hold.
+#[derive(Args, Debug)]
+pub struct DumpArgs {
+    /// The member's directory.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+}

@@ -1,0 +1,69 @@
+//! How a command ends when it does not end well.
+
+use siltstone_disk::LockError;
+use siltstone_metadata::raft::StartError;
+use siltstone_metadata_serve::{ServeError, TlsError};
+use std::io;
+use std::net::SocketAddr;
+use tonic::Status;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The command line was wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The directory is in use, or not writable.
+    #[error("{0}; a directory belongs to one member: stop the other process, or choose another with --data")]
+    Lock(#[from] LockError),
+    /// The address is not there, or in use.
+    #[error("listen on {addr}: {source}; choose another with --listen, or stop what uses it")]
+    Bind {
+        /// The address.
+        addr: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The member does not start.
+    #[error("{}", with_sources(.0))]
+    Start(#[from] StartError),
+    /// TLS is not set up.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Serving ended.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// No member was reached.
+    #[error("reach the metadata group at {}: {reason}\n  help: start its members, or say where they are with --group", tried.join(", "))]
+    Unreachable {
+        /// The addresses.
+        tried: Vec<String>,
+        /// What the last one said.
+        reason: String,
+    },
+    /// The group refused.
+    #[error("{}", .0.message())]
+    Refused(#[from] Status),
+    /// The answer could not be written.
+    #[error("write the answer: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl CommandError {
+    /// 1 failed, 2 usage.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+    }
+}
+
+/// An error and what caused it, in one line.
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

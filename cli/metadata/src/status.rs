@@ -1,0 +1,87 @@
+//! `status`: the group as each of its members sees it.
+
+use crate::args::StatusArgs;
+use crate::client::{any, connect};
+use crate::error::CommandError;
+use siltstone_proto::metadata::v1 as pb;
+use std::io::Write;
+
+pub(crate) async fn status(args: &StatusArgs, out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
+    let first = any(&args.group, |mut client| async move { client.status(pb::StatusRequest {}).await }).await?;
+    let tls = args.group.tls.files();
+    let mut rows = Vec::new();
+    for member in &first.members {
+        let answer = async {
+            let mut client = connect(&member.address, tls.as_ref()).await?;
+            Ok::<_, CommandError>(client.status(pb::StatusRequest {}).await?.into_inner())
+        };
+        rows.push((member.clone(), if member.id == first.node_id { Ok(first.clone()) } else { answer.await }));
+    }
+    if args.json { json(&rows, out) } else { table(&first, &rows, out) }
+}
+
+type Row = (pb::Member, Result<pb::StatusResponse, CommandError>);
+
+fn table(first: &pb::StatusResponse, rows: &[Row], out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
+    let leader = if first.leader == 0 { "none".to_owned() } else { format!("member {}", first.leader) };
+    let change = if first.is_changing { ", a change of the members is under way" } else { "" };
+    writeln!(out, "incarnation {:016x}, term {}, leader {leader}{change}", first.incarnation, first.term)?;
+    if rows.is_empty() {
+        let reason = if first.not_ready.is_empty() { "waits to be taken in" } else { &first.not_ready };
+        return Ok(writeln!(out, "member {} belongs to no group yet: {reason}", first.node_id)?);
+    }
+    let end = rows.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|status| status.last_index).max().unwrap_or(0);
+    let width = rows.iter().map(|(member, _)| member.address.len()).chain([7]).max().unwrap_or(7);
+    writeln!(
+        out,
+        "{:>6}  {:<width$}  {:<9}  {:>4}  {:>10}  {:>6}  {:>10}  {:>8}  STATE",
+        "MEMBER", "ADDRESS", "ROLE", "VOTE", "APPLIED", "LAG", "SNAPSHOT", "STALL MS"
+    )?;
+    for (member, answer) in rows {
+        let vote = if member.is_voter { "yes" } else { "no" };
+        match answer {
+            Ok(status) => {
+                let state = if status.not_ready.is_empty() { "ready" } else { &status.not_ready };
+                writeln!(
+                    out,
+                    "{:>6}  {:<width$}  {:<9}  {vote:>4}  {:>10}  {:>6}  {:>10}  {:>8}  {state}",
+                    member.id,
+                    member.address,
+                    status.role,
+                    status.applied_index,
+                    end.saturating_sub(status.applied_index),
+                    status.snapshot_index,
+                    status.stall_ms,
+                )?;
+            }
+            Err(error) => {
+                let error = error.to_string();
+                let reason = error.lines().next().unwrap_or_default();
+                writeln!(
+                    out,
+                    "{:>6}  {:<width$}  {:<9}  {vote:>4}  {:>10}  {:>6}  {:>10}  {:>8}  {reason}",
+                    member.id, member.address, "away", "-", "-", "-", "-"
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn json(rows: &[Row], out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
+    for (member, answer) in rows {
+        let value = match answer {
+            Ok(status) => serde_json::json!({
+                "id": member.id, "address": member.address, "is_voter": member.is_voter, "role": status.role, "term": status.term,
+                "leader": status.leader, "incarnation": format!("{:016x}", status.incarnation), "last_index": status.last_index,
+                "applied_index": status.applied_index, "snapshot_index": status.snapshot_index, "purged_index": status.purged_index,
+                "stall_ms": status.stall_ms, "slow_syncs": status.slow_syncs, "version": status.version, "not_ready": status.not_ready,
+            }),
+            Err(error) => serde_json::json!({
+                "id": member.id, "address": member.address, "is_voter": member.is_voter, "role": "away", "not_ready": error.to_string(),
+            }),
+        };
+        writeln!(out, "{value}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! What other services and people call.
+
+use crate::status::{of_client_error, of_membership_error};
+use crate::watch::Watchers;
+use siltstone_format::command::CommandBody;
+use siltstone_metadata::MetadataNode;
+use siltstone_metadata::raft::{GroupStatus, MemberStatus};
+use siltstone_metadata_client::MetadataClient;
+use siltstone_proto::metadata::v1 as pb;
+use siltstone_proto::metadata::v1::group_server::Group;
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use tonic::{Request, Response, Status};
+
+pub(crate) struct GroupService {
+    pub(crate) node: MetadataNode,
+    pub(crate) watchers: Watchers,
+}
+
+impl GroupService {
+    async fn membership(&self) -> pb::MembershipResponse {
+        let status = self.node.status().await;
+        pb::MembershipResponse { index: status.applied_index.unwrap_or(0), members: members(&status) }
+    }
+}
+
+fn members(status: &GroupStatus) -> Vec<pb::Member> {
+    let member = |member: &MemberStatus| pb::Member {
+        id: member.id,
+        address: member.address.clone(),
+        is_voter: member.is_voter,
+        matched_index: member.matched_index.unwrap_or(0),
+        heard_ms: member.heard.and_then(|heard| i64::try_from(heard.as_millis()).ok()).unwrap_or(-1),
+    };
+    status.members.iter().map(member).collect()
+}
+
+#[tonic::async_trait]
+impl Group for GroupService {
+    type WatchStream = Pin<Box<dyn futures::Stream<Item = Result<pb::WatchResponse, Status>> + Send>>;
+
+    async fn propose(&self, request: Request<pb::ProposeRequest>) -> Result<Response<pb::ProposeResponse>, Status> {
+        let body = CommandBody::decode(&request.into_inner().command).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let (token, reply) = self.node.propose(body).await.map_err(|error| of_client_error(&self.node, &error))?;
+        let token = Some(pb::CommitToken { incarnation: token.incarnation.0, index: token.index.0 });
+        let reply = reply.encode().map_err(|error| Status::aborted(error.to_string()))?;
+        Ok(Response::new(pb::ProposeResponse { token, reply }))
+    }
+
+    async fn read_index(&self, _: Request<pb::ReadIndexRequest>) -> Result<Response<pb::ReadIndexResponse>, Status> {
+        let index = self.node.read_index().await.map_err(|error| of_client_error(&self.node, &error))?;
+        Ok(Response::new(pb::ReadIndexResponse { index: index.0 }))
+    }
+
+    async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        Ok(Response::new(Box::pin(self.watchers.watch(request.into_inner()))))
+    }
+
+    async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusResponse>, Status> {
+        let status = self.node.status().await;
+        let wal = self.node.wal_metrics().snapshot();
+        Ok(Response::new(pb::StatusResponse {
+            node_id: status.node_id,
+            incarnation: status.incarnation.0,
+            term: status.term,
+            leader: status.leader.unwrap_or(0),
+            role: status.role.as_str().to_owned(),
+            last_index: status.last_index.unwrap_or(0),
+            committed_index: status.applied_index.unwrap_or(0),
+            applied_index: status.applied_index.unwrap_or(0),
+            snapshot_index: status.snapshot_index.unwrap_or(0),
+            purged_index: status.purged_index.unwrap_or(0),
+            members: members(&status),
+            is_changing: status.is_changing,
+            stall_ms: u64::try_from(status.stall.as_millis()).unwrap_or(u64::MAX),
+            slow_syncs: wal.syncs_longer_than_ms(100),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            not_ready: status.not_ready.unwrap_or_default(),
+        }))
+    }
+
+    async fn add_learner(&self, request: Request<pb::AddLearnerRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
+        let pb::AddLearnerRequest { id, address } = request.into_inner();
+        if id == 0 || address.is_empty() {
+            return Err(Status::invalid_argument("a member has a number above 0 and an address, host:port"));
+        }
+        self.node.add_learner(id, &address).await.map_err(|error| of_membership_error(&self.node, &error))?;
+        Ok(Response::new(self.membership().await))
+    }
+
+    async fn change_voters(&self, request: Request<pb::ChangeVotersRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
+        let voters: BTreeSet<u64> = request.into_inner().voters.into_iter().collect();
+        self.node.change_voters(&voters).await.map_err(|error| of_membership_error(&self.node, &error))?;
+        Ok(Response::new(self.membership().await))
+    }
+
+    async fn remove_member(&self, request: Request<pb::RemoveMemberRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
+        self.node.remove_member(request.into_inner().id).await.map_err(|error| of_membership_error(&self.node, &error))?;
+        Ok(Response::new(self.membership().await))
+    }
+
+    async fn transfer_lead(&self, _: Request<pb::TransferLeadRequest>) -> Result<Response<pb::TransferLeadResponse>, Status> {
+        let has_left = self.node.leave().await;
+        self.node.stay();
+        let leader = self.node.status().await.leader.unwrap_or(0);
+        if has_left {
+            return Ok(Response::new(pb::TransferLeadResponse { leader }));
+        }
+        Err(Status::unavailable("no other member took the lead: none that has a vote has caught up, or none answers"))
+    }
+
+    async fn take_snapshot(&self, _: Request<pb::TakeSnapshotRequest>) -> Result<Response<pb::TakeSnapshotResponse>, Status> {
+        self.node.take_snapshot().await;
+        let index = self.node.status().await.snapshot_index.unwrap_or(0);
+        Ok(Response::new(pb::TakeSnapshotResponse { index }))
+    }
+}

@@ -1,0 +1,24 @@
+//! The metadata group over gRPC: the way between its members ([`GrpcTransport`]), and the services that they and other services call ([`serve`]).
+//!
+//! ```text
+//! member ─► GrpcTransport ─► Peers service ─► MetadataNode::handle
+//! indexer, CLI ────────────► Group service ─► MetadataNode
+//! ```
+//! What is deliberately not here: Raft, the machine, and which process runs a member.
+
+mod convert;
+mod group;
+mod metrics;
+mod peers;
+mod server;
+mod state_cache;
+mod status;
+mod tls;
+mod transport;
+mod watch;
+
+pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
+pub use server::{ServeConfig, ServeError, serve};
+pub use status::LEADER_TRAILER;
+pub use tls::{TlsError, TlsFiles};
+pub use transport::GrpcTransport;

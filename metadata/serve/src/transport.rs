@@ -1,0 +1,142 @@
+//! The way to the other members over gRPC.
+
+use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_hello, wire_log_id, wire_vote};
+use crate::tls::{TlsError, TlsFiles};
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use siltstone_core::Incarnation;
+use siltstone_metadata::raft::{Peer, PeerRequest, PeerResponse, Transport, TransportError, WireRequest, WireResponse};
+use siltstone_proto::metadata::v1 as pb;
+use siltstone_proto::metadata::v1::peers_client::PeersClient;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::{Code, Status};
+
+/// One append carries entries of about 4 MiB, or one entry, of 64 MiB at most.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 80 << 20;
+/// A snapshot travels in pieces of this size.
+const SNAPSHOT_PIECE_BYTES: usize = 1 << 20;
+/// A connection that was not made by then is not made: half the shortest election timeout.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(400);
+/// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a host that is gone says nothing.
+const KEEPALIVE: Duration = Duration::from_secs(2);
+
+/// The way to the other members over gRPC. To each member there are two connections, so that no heartbeat waits behind a snapshot.
+pub struct GrpcTransport {
+    node_id: u64,
+    tls: Option<ClientTlsConfig>,
+    /// The group's life, once it is known; 0 before.
+    incarnation: AtomicU64,
+    channels: Mutex<BTreeMap<(u64, Lane), Lanes>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lane {
+    Short,
+    Snapshots,
+}
+
+struct Lanes {
+    address: String,
+    client: PeersClient<Channel>,
+}
+
+impl GrpcTransport {
+    /// A member's end.
+    ///
+    /// # Errors
+    /// [`TlsError`] where a file is not read.
+    pub fn new(node_id: u64, tls: Option<&TlsFiles>) -> Result<Arc<Self>, TlsError> {
+        let tls = tls.map(TlsFiles::client).transpose()?;
+        Ok(Arc::new(Self { node_id, tls, incarnation: AtomicU64::new(0), channels: Mutex::default() }))
+    }
+
+    /// The group's life became known. From now on, members of another group refuse what this one says.
+    pub fn set_incarnation(&self, incarnation: Incarnation) {
+        self.incarnation.store(incarnation.0, Ordering::Relaxed);
+    }
+
+    fn header(&self, to: &Peer) -> pb::Header {
+        pb::Header { from: self.node_id, to: to.id, incarnation: self.incarnation.load(Ordering::Relaxed), directory: to.directory }
+    }
+
+    fn client(&self, peer: &Peer, lane: Lane) -> Result<PeersClient<Channel>, tonic::transport::Error> {
+        let mut channels = self.channels.lock();
+        if let Some(known) = channels.get(&(peer.id, lane)).filter(|known| known.address == peer.address) {
+            return Ok(known.client.clone());
+        }
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        let mut endpoint = Endpoint::from_shared(format!("{scheme}://{}", peer.address))?
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_nodelay(true)
+            .http2_keep_alive_interval(KEEPALIVE)
+            .keep_alive_timeout(KEEPALIVE)
+            .keep_alive_while_idle(true);
+        if let Some(tls) = &self.tls {
+            endpoint = endpoint.tls_config(tls.clone())?;
+        }
+        let client =
+            PeersClient::new(endpoint.connect_lazy()).max_decoding_message_size(MESSAGE_BYTES_MAX).max_encoding_message_size(MESSAGE_BYTES_MAX);
+        channels.insert((peer.id, lane), Lanes { address: peer.address.clone(), client: client.clone() });
+        Ok(client)
+    }
+
+    async fn send(&self, peer: &Peer, request: WireRequest) -> Result<WireResponse, CallError> {
+        let header = Some(self.header(peer));
+        let lane = if matches!(request, WireRequest::Snapshot { .. }) { Lane::Snapshots } else { Lane::Short };
+        let mut client = self.client(peer, lane)?;
+        Ok(match request {
+            WireRequest::Append { vote: leader, previous, committed, entries } => {
+                let (previous, committed) = (previous.map(log_id), committed.map(log_id));
+                let request = pb::AppendRequest { header, vote: Some(vote(leader)), previous, committed, entries };
+                wire_append_response(client.append(request).await?.into_inner())?
+            }
+            WireRequest::Vote { vote: candidate, last } => {
+                let request = pb::VoteRequest { header, vote: Some(vote(candidate)), last: last.map(log_id) };
+                let answer = client.vote(request).await?.into_inner();
+                WireResponse::Vote { vote: wire_vote(answer.vote)?, is_granted: answer.granted, last: answer.last.map(wire_log_id) }
+            }
+            WireRequest::PreVote { last } => {
+                let answer = client.pre_vote(pb::PreVoteRequest { header, last: last.map(log_id) }).await?.into_inner();
+                WireResponse::PreVote { is_granted: answer.granted }
+            }
+            WireRequest::Hello => WireResponse::Hello(wire_hello(&client.hello(pb::HelloRequest {}).await?.into_inner())?),
+            WireRequest::Campaign => {
+                client.campaign(pb::CampaignRequest { header }).await?;
+                WireResponse::Campaign
+            }
+            WireRequest::Snapshot { vote: leader, meta, machine } => {
+                let parts = snapshot_parts(self.header(peer), leader, meta, machine, SNAPSHOT_PIECE_BYTES);
+                let answer = client.snapshot(futures::stream::iter(parts)).await?.into_inner();
+                WireResponse::Snapshot { vote: wire_vote(answer.vote)? }
+            }
+        })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+enum CallError {
+    #[error(transparent)]
+    Address(#[from] tonic::transport::Error),
+    #[error(transparent)]
+    Status(#[from] Status),
+    #[error(transparent)]
+    Missing(#[from] Missing),
+}
+
+#[async_trait]
+impl Transport for GrpcTransport {
+    async fn call(&self, to: &Peer, request: PeerRequest) -> Result<PeerResponse, TransportError> {
+        let refused = |reason: String| TransportError::Refused { to: to.id, reason };
+        let request = request.to_wire().map_err(|error| refused(error.to_string()))?;
+        match self.send(to, request).await {
+            Ok(answer) => Ok(answer.into()),
+            Err(CallError::Status(status)) if status.code() != Code::Unavailable => Err(refused(status.message().to_owned())),
+            Err(CallError::Missing(missing)) => Err(refused(missing.to_string())),
+            Err(error) => Err(TransportError::Unreachable { to: to.id, address: to.address.clone(), reason: error.to_string() }),
+        }
+    }
+}

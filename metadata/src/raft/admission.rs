@@ -1,0 +1,180 @@
+//! Whether this member's directory is the one that the group means, and how a new group begins.
+//!
+//! A member that has lost its directory has forgotten its votes and its part of the log: under its old number it could make a quorum forget what was
+//! acknowledged (WA-1). So every directory has an id, drawn when it is made; the membership names members with their directories' ids; and a
+//! directory of another id takes no part.
+//!
+//! A new group begins only after all its members were seen by all, each with its id on its disk:
+//! ```text
+//! fresh ── all others are fresh or ready ──► id on disk ──► ready ── all others are ready or live ──► first entry of the log ──► lives
+//!   └── another lives already ──► this directory was emptied: the process ends
+//! ```
+//! What is deliberately not here: how requests travel.
+
+use crate::raft::error::{FatalError, StartError};
+use crate::raft::node::Inner;
+use crate::raft::snapshots::read_file;
+use crate::raft::stored::MemberIdentity;
+use crate::raft::transport::{Hello, Peer, PeerRequest, PeerResponse};
+use openraft::BasicNode;
+use openraft::error::{InitializeError, RaftError};
+use parking_lot::Mutex;
+use siltstone_disk::{Disk, create_dir_durable};
+use siltstone_wal::Recovery;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
+const MEMBER_FILE: &str = "member";
+const MEMBER_FILE_TEMPORARY: &str = "member.tmp";
+
+/// How often the members of a new group look for each other, and how long one answer is waited for.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const HELLO_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How far a member has come.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Phase {
+    /// Its directory was empty, and it has not seen all the members of its new group.
+    Fresh,
+    /// Its directory has an id; its log is empty.
+    Ready,
+    /// Its log has entries.
+    Lives,
+}
+
+/// A member's directory.
+pub(crate) struct Admission {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    node_id: u64,
+    /// The id of the directory; 0 for one that was made before there were ids.
+    pub(crate) directory: u64,
+    phase: Mutex<Phase>,
+}
+
+impl Admission {
+    /// Reads whose directory it is. An empty one gets an id: on disk at once, unless its new group must be seen first.
+    pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path, node_id: u64, recovery: &Recovery, drawn: u64, waits: bool) -> Result<Self, StartError> {
+        let path = dir.join(MEMBER_FILE);
+        let found = match read_file(disk.as_ref(), &path) {
+            Ok(bytes) => Some(MemberIdentity::decode(&bytes).map_err(StartError::record(&path))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(StartError::io("read", &path, error)),
+        };
+        let (directory, phase) = match found {
+            Some(found) if found.node_id != node_id => {
+                return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found: found.node_id });
+            }
+            Some(_) if recovery.is_new => return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" }),
+            Some(found) => (found.directory, Phase::Ready),
+            None => (drawn.max(1), Phase::Fresh),
+        };
+        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, phase: Mutex::new(phase) };
+        if phase == Phase::Fresh && !waits {
+            admission.keep_id().map_err(|error| StartError::io("write", &path, error))?;
+        }
+        Ok(admission)
+    }
+
+    /// Writes the directory's id, durably.
+    fn keep_id(&self) -> io::Result<()> {
+        let identity = MemberIdentity { node_id: self.node_id, directory: self.directory };
+        let bytes = identity.encode().map_err(io::Error::other)?;
+        let (path, temporary) = (self.dir.join(MEMBER_FILE), self.dir.join(MEMBER_FILE_TEMPORARY));
+        match self.disk.remove_file(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        create_dir_durable(self.disk.as_ref(), &self.dir)?;
+        let file = self.disk.create_new(&temporary)?;
+        file.write_all_at(&bytes, 0)?;
+        file.sync_data()?;
+        self.disk.rename(&temporary, &path)?;
+        self.disk.sync_dir(&self.dir)?;
+        *self.phase.lock() = Phase::Ready;
+        Ok(())
+    }
+
+    /// Whether it may take part in what others ask, when they mean a directory of this id (0: they do not know).
+    pub(crate) fn takes_part(&self, meant: u64) -> bool {
+        *self.phase.lock() != Phase::Fresh && (meant == 0 || self.directory == 0 || meant == self.directory)
+    }
+}
+
+impl Inner {
+    /// Who this member is.
+    pub(crate) async fn hello(&self) -> Hello {
+        // An error means that Raft has ended: then nothing lives here.
+        let lives = self.raft.is_initialized().await.unwrap_or(false);
+        let phase = if lives { Phase::Lives } else { *self.admission.phase.lock() };
+        Hello { node_id: self.config.node_id, directory: self.admission.directory, phase }
+    }
+
+    /// Asks a member who it is.
+    pub(crate) async fn ask_hello(&self, peer: &Peer) -> Option<Hello> {
+        match tokio::time::timeout(HELLO_TIMEOUT, self.transport.call(peer, PeerRequest::Hello)).await {
+            Ok(Ok(PeerResponse::Hello(hello))) if hello.node_id == peer.id => Some(hello),
+            Ok(Ok(PeerResponse::Hello(hello))) => {
+                tracing::warn!(wanted = peer.id, found = hello.node_id, address = peer.address, "another metadata member answers at this address");
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Begins a new group with the others, once; see the module's picture. Ends when this member's log has entries.
+    pub(crate) async fn begin_group(&self) {
+        loop {
+            let own = self.hello().await;
+            if own.phase == Phase::Lives {
+                return;
+            }
+            let mut members = BTreeMap::from([(own.node_id, own)]);
+            for (id, address) in self.config.members.iter().filter(|(id, _)| **id != own.node_id) {
+                let peer = Peer { id: *id, address: address.clone(), directory: 0 };
+                members.extend(self.ask_hello(&peer).await.map(|hello| (*id, hello)));
+            }
+            if own.phase == Phase::Fresh && members.values().any(|hello| hello.phase == Phase::Lives) {
+                self.fatal.report(&FatalError::Emptied { node_id: own.node_id });
+                return;
+            }
+            if members.len() == self.config.members.len() {
+                let ended = if own.phase == Phase::Fresh { self.become_ready().await } else { self.initialize(&members).await };
+                if ended {
+                    return;
+                }
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn become_ready(&self) -> bool {
+        let admission = self.admission.clone();
+        let kept = self.blocking.run(move || admission.keep_id()).await.and_then(|kept| kept);
+        if let Err(error) = &kept {
+            self.fatal.report(&FatalError::Directory { reason: error.to_string() });
+        }
+        kept.is_err()
+    }
+
+    /// Writes the first entry of the log, the same one as every other member, if all of them have their ids on disk.
+    async fn initialize(&self, members: &BTreeMap<u64, Hello>) -> bool {
+        if members.values().any(|hello| hello.phase == Phase::Fresh) {
+            return false;
+        }
+        let nodes = members.iter().map(|(id, hello)| {
+            let peer = Peer { id: *id, address: self.config.members[id].clone(), directory: hello.directory };
+            (*id, BasicNode { addr: peer.to_text() })
+        });
+        match self.raft.initialize(nodes.collect::<BTreeMap<_, _>>()).await {
+            // One may have heard from another meanwhile.
+            Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
+            Err(error) => tracing::warn!(%error, "begin a new metadata group"),
+        }
+        false
+    }
+}
