@@ -2,14 +2,14 @@ use super::*;
 use proptest::prelude::*;
 
 fn any_path() -> impl Strategy<Value = ObjectPath> {
-    (0..5_u8, any::<u64>(), any::<u64>(), any::<u64>(), any::<u16>()).prop_map(|(kind, incarnation, epoch, id, shard)| {
+    (0..5_u8, any::<u64>(), any::<u64>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(kind, incarnation, epoch, id, hash)| {
         let (incarnation, epoch) = (Incarnation(incarnation), Epoch(epoch));
         match kind {
             0 => ObjectPath::Owner { incarnation },
             1 => ObjectPath::Batch { incarnation, epoch, batch: BatchId(id) },
             2 => ObjectPath::Object { incarnation, epoch, object: ObjectId(id) },
             3 => ObjectPath::SnapshotRoot { incarnation, epoch, index: CommitIndex(id) },
-            _ => ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(id), shard },
+            _ => ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(id), hash },
         }
     })
 }
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn what_is_accepted_is_what_is_built(text in concat!(
         "(v1|v2|owner|batches|objects|metadata|snapshots|shards|",
-        "[0-9a-fA-F]{15,17}|[0-9a-f]{16}-[0-9a-f]{4}|/){1,11}",
+        "[0-9a-fA-F]{15,17}|[0-9a-f]{16}-[0-9a-f]{64}|/){1,11}",
     )) {
         if let Ok(path) = ObjectPath::parse_str(&text) {
             prop_assert_eq!(path.key().to_string(), text);
