@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod indexes;
+mod published;
 mod sample;
 mod sample_vectors;
 mod settings;

@@ -103,6 +103,13 @@ pub async fn check_owner(store: &dyn ObjectStore, incarnation: Incarnation) -> R
     if is_claimed { Ok(()) } else { Err(OwnerError::Unclaimed { place: store.place(), incarnation }) }
 }
 
+/// All lives that claimed the store.
+pub(crate) async fn lives(store: &dyn ObjectStore) -> Result<Vec<Incarnation>, OwnerError> {
+    let mut lives = owners(store).await?;
+    lives.retain(|life| *life != FOUNDING);
+    Ok(lives)
+}
+
 /// What this incarnation holds; `None` where no group but this one may have claimed the store, and this one may go on to.
 async fn standing(store: &dyn ObjectStore, incarnation: Incarnation) -> Result<Option<Claim>, OwnerError> {
     let owners = owners(store).await?;
