@@ -202,3 +202,27 @@ async fn a_leader_acknowledges_nothing_that_only_others_have_and_it_has_not() {
         node.shutdown().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_leaves_first_lets_its_successor_have_what_was_proposed() {
+    let group = Group::start().await;
+    let leader = group.leader(None).await;
+    let others: Vec<u64> = group.nodes.keys().copied().filter(|id| *id != leader).collect();
+    others.iter().for_each(|id| group.disks[id].hold_syncs());
+    let (pending, leaving) = (group.nodes[&leader].clone(), group.nodes[&leader].clone());
+    let pending = tokio::spawn(async move { create(&pending, "pending").await });
+    // The entry is on its way, and a request for it is given up and made again every 100 ms.
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let leaving = tokio::spawn(async move { leaving.leave().await });
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    let silences = group.nodes[&leader].metrics().snapshot().silences;
+    assert_eq!(silences, 0, "nobody has the entry durably yet: it must still be sent");
+    others.iter().for_each(|id| group.disks[id].release_syncs());
+    assert!(leaving.await.unwrap(), "another leads");
+    assert!(pending.await.unwrap().is_ok(), "what was taken in before is committed before the lead goes");
+    group.nodes[&leader].stay();
+    converge(&group, &["pending"]).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}

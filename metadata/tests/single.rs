@@ -177,6 +177,9 @@ async fn a_directory_that_lost_a_part_does_not_start() {
     for number in 0..30 {
         create(&node, &format!("n{number}")).await.unwrap();
     }
+    // It is taken beside the commands.
+    let has_snapshot = |metrics: &openraft::RaftMetrics<u64, openraft::BasicNode>| metrics.snapshot.is_some();
+    tokio::time::timeout(Duration::from_secs(20), node.raft().metrics().wait_for(has_snapshot)).await.unwrap().unwrap();
     node.shutdown().await;
     let dir = Path::new("/data/metadata");
     let remove_all = |disk: &LossyDisk, dir: &Path| {

@@ -191,6 +191,8 @@ impl World {
             let vote = (metrics.vote.leader_id.term, metrics.vote.leader_id.node_id);
             (node.is_leader().then_some(metrics.vote.leader_id), vote, applied, metrics.running_state.as_ref().err().map(ToString::to_string))
         };
+        // A panic of Raft's task shows nowhere else.
+        let end = end.or_else(|| node.raft().metrics().has_changed().is_err().then(|| "its task has panicked".to_owned()));
         let mut seen = life.seen.lock();
         // Later on what is told of a member may be a moment behind.
         if !std::mem::replace(&mut seen.is_vote_checked, true) {

@@ -67,6 +67,13 @@ const SOAKS: &[Soak] = &[
         arguments: &["--case", "all"],
         variable: ("SILTSTONE_SIM_SEEDS", "5000"),
     },
+    Soak {
+        name: "slow-disk",
+        about: "three metadata members as processes, the leader's disk and then a follower's at 100 ms a sync: no election, for so many seconds each",
+        what: What::Test,
+        arguments: &["--package", "siltstone-metadata-cli", "--test", "processes", "no_election", "--", "--nocapture"],
+        variable: ("SILTSTONE_SLOW_DISK_SECONDS", "600"),
+    },
 ];
 
 /// Runs one soak: its name, then perhaps how many rounds or cases.

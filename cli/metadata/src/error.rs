@@ -5,6 +5,7 @@ use siltstone_metadata::raft::StartError;
 use siltstone_metadata_serve::{ServeError, TlsError};
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use tonic::Status;
 
 /// Why a command failed.
@@ -16,6 +17,14 @@ pub enum CommandError {
     /// The directory is in use, or not writable.
     #[error("{0}; a directory belongs to one member: stop the other process, or choose another with --data")]
     Lock(#[from] LockError),
+    /// The directory can't be made.
+    #[error("make data directory {}: {source}; choose another with --data", path.display())]
+    Data {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The address is not there, or in use.
     #[error("listen on {addr}: {source}; choose another with --listen, or stop what uses it")]
     Bind {

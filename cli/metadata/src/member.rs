@@ -32,7 +32,7 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
         None => Arc::new(RealDisk),
         Some(file) => Arc::new(DelayedDisk::controlled_by(Arc::new(RealDisk), file.clone())),
     };
-    create_dir_durable(disk.as_ref(), &args.data)?;
+    create_dir_durable(disk.as_ref(), &args.data).map_err(|source| CommandError::Data { path: args.data.clone(), source })?;
     let _lock = lock_dir(&args.data)?;
     // Bound before the data is opened: an address in use is found at once.
     let listener = TcpListener::bind(args.listen).await.map_err(|source| CommandError::Bind { addr: args.listen, source })?;

@@ -52,8 +52,13 @@ async fn metrics_health_status_and_dump_tell_of_the_same_group() {
     assert_eq!((metric(&text, "siltstone_metadata_is_ready"), metric(&text, "siltstone_metadata_is_leader")), (1.0, 0.0));
     assert!(metric(&text, "siltstone_metadata_applied_index") >= index as f64);
     assert_eq!(metric(&text, "siltstone_metadata_voters"), 3.0);
+    assert!(metric(&text, "siltstone_metadata_disk_stall_seconds") < 60.0);
     assert!(metric(&text, "siltstone_metadata_wal_sync_seconds_count") > 0.0, "it has synced what it was sent");
     assert!(get(&addr, "/elsewhere").await.contains("404 Not Found"));
+    let page = include_str!("../../../docs/metadata-group.md");
+    let named: Vec<&str> = page.split('`').filter(|word| word.starts_with("siltstone_metadata_")).collect();
+    assert!(named.len() > 4, "{named:?}");
+    named.iter().for_each(|name| assert!(text.contains(name), "the page names {name}, which is not served"));
 
     let (done, table) = group.cli(&["status"]);
     assert!(done, "{table}");

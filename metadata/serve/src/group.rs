@@ -66,7 +66,6 @@ impl Group for GroupService {
             leader: status.leader.unwrap_or(0),
             role: status.role.as_str().to_owned(),
             last_index: status.last_index.unwrap_or(0),
-            committed_index: status.applied_index.unwrap_or(0),
             applied_index: status.applied_index.unwrap_or(0),
             snapshot_index: status.snapshot_index.unwrap_or(0),
             purged_index: status.purged_index.unwrap_or(0),

@@ -42,7 +42,7 @@ impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let (wal, own, status) = (self.node.wal_metrics().snapshot(), self.node.metrics().snapshot(), &self.status);
         let version = self.node.manifest().version.0;
-        let gauges: [(&str, &str, u64); 10] = [
+        let gauges: [(&str, &str, u64); 9] = [
             ("is_leader", "Whether this member leads the group.", u64::from(status.role == Role::Leader)),
             ("is_ready", "Whether this member has a leader and has applied what it knows.", u64::from(status.not_ready.is_none())),
             ("term", "The newest term that this member knows.", status.term),
@@ -56,11 +56,13 @@ impl Collector for Counters {
             ("snapshot_index", "The last place that this member's newest snapshot covers.", status.snapshot_index.unwrap_or(0)),
             ("voters", "Members with a vote.", status.members.iter().filter(|member| member.is_voter).count() as u64),
             ("proposals_in_flight", "Proposals at this member that wait for their outcome.", own.in_flight),
-            ("disk_stall_milliseconds", "How long the disk's operation in flight has taken.", millis(status.stall)),
         ];
         for (name, help, value) in gauges {
             gauge(&mut encoder, name, help, value)?;
         }
+        let stall = ConstGauge::new(status.stall.as_secs_f64());
+        let help = "How long the disk's operation in flight has taken.";
+        stall.encode(encoder.encode_descriptor("disk_stall", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
         let counters: [(&str, &str, u64); 11] = [
             ("proposals_unavailable", "Proposals that were not taken in.", own.unavailable),
             ("proposals_unknown", "Proposals of which the outcome is unknown.", own.unknown),
@@ -102,8 +104,4 @@ fn histogram(
     let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
     let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
     metric.encode_histogram::<NoLabelSet>(sum_micros as f64 / 1e6, counts.iter().sum(), &buckets, None)
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

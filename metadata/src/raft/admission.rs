@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Says who a member is, and that its log was made: a directory with this file but without a log has lost it.
@@ -54,6 +55,8 @@ pub(crate) struct Admission {
     /// The id of the directory; 0 for one that was made before there were ids.
     pub(crate) directory: u64,
     phase: Mutex<Phase>,
+    /// Its log has been told that the group means another directory: the group asks many times a second.
+    has_refused: AtomicBool,
 }
 
 impl Admission {
@@ -73,7 +76,7 @@ impl Admission {
             Some(found) => (found.directory, Phase::Ready),
             None => (drawn.max(1), Phase::Fresh),
         };
-        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, phase: Mutex::new(phase) };
+        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, phase: Mutex::new(phase), has_refused: AtomicBool::new(false) };
         if phase == Phase::Fresh && !waits {
             admission.keep_id().map_err(|error| StartError::io("write", &path, error))?;
         }
@@ -102,6 +105,11 @@ impl Admission {
     /// Whether it may take part in what others ask, when they mean a directory of this id (0: they do not know).
     pub(crate) fn takes_part(&self, meant: u64) -> bool {
         *self.phase.lock() != Phase::Fresh && (meant == 0 || self.directory == 0 || meant == self.directory)
+    }
+
+    /// Whether nothing was refused before.
+    pub(crate) fn is_first_refusal(&self) -> bool {
+        !self.has_refused.swap(true, Ordering::Relaxed)
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! What is deliberately not here: votes, which openraft waits for, and the log itself.
 
-use crate::raft::types::Membership;
+use crate::raft::types::{LogId, Membership};
+use openraft::raft::AppendEntriesResponse;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use tokio::sync::watch;
@@ -51,6 +52,15 @@ struct Quorums {
 /// The log has failed: what was waited for never becomes durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LogFailed;
+
+/// The last entry for which an answer vouches, to a request whose last entry (or the one before its first) this is.
+pub(crate) const fn acknowledged(last: Option<LogId>, answer: &AppendEntriesResponse<u64>) -> Option<LogId> {
+    match answer {
+        AppendEntriesResponse::Success => last,
+        AppendEntriesResponse::PartialSuccess(matching) => *matching,
+        AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
+    }
+}
 
 impl Default for Durable {
     fn default() -> Self {

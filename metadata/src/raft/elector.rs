@@ -86,7 +86,7 @@ impl Elector {
             tracing::warn!(node_id = inner.config.node_id, "no quorum answers this leader: it falls silent for a while");
             self.silent_until = Some(now + 2 * patience);
         }
-        let is_silent = self.silent_until.is_some() || inner.is_stalled.load(Ordering::Acquire) || inner.is_leaving.load(Ordering::Acquire);
+        let is_silent = self.silent_until.is_some() || inner.is_stalled.load(Ordering::Acquire) || inner.is_handing_over.load(Ordering::Acquire);
         if is_silent && !inner.contacts.is_silent() {
             inner.metrics.count_silence();
         }

@@ -17,9 +17,12 @@ impl Inner {
     pub(crate) async fn leave(&self) -> bool {
         // From now on nothing is proposed, so that the log has an end which another can reach.
         self.is_leaving.store(true, Ordering::Release);
-        let deadline = Instant::now() + self.config.election_timeout_max();
-        let Some(successor) = self.wait_for_successor(deadline).await else { return self.another_leads() };
+        let patience = self.config.election_timeout_max();
+        let Some(successor) = self.wait_for_successor(Instant::now() + patience).await else { return self.another_leads() };
+        // Only now: until then the successor must be sent what it lacks.
+        self.is_handing_over.store(true, Ordering::Release);
         self.contacts.set_silent(true);
+        let deadline = Instant::now() + patience;
         // Asked again and again: a message may be lost, and a member refuses its vote for a while after it heard a leader, this one included.
         while Instant::now() < deadline && !self.another_leads() {
             let next = (Instant::now() + ASK_EVERY).min(deadline);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Upper bounds of the proposal latency buckets, in milliseconds: from a commit on a fast disk to the time after which an outcome is unknown.
 pub const PROPOSAL_BUCKETS_MS: [u64; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, 10_000];
@@ -31,7 +32,7 @@ pub struct NodeMetricsSnapshot {
     pub in_flight: u64,
     /// Proposals that were not taken in.
     pub unavailable: u64,
-    /// Proposals of which the outcome is unknown.
+    /// Proposals of which the outcome is unknown, those included whose proposer gave up waiting.
     pub unknown: u64,
     /// How often this member saw another leader than before.
     pub leader_changes: u64,
@@ -46,6 +47,29 @@ pub(crate) enum Outcome {
     Applied,
     Unavailable,
     Unknown,
+}
+
+/// A proposal that waits for its outcome. Nobody learns it where the proposer gives up, so dropping this counts as unknown.
+pub(crate) struct InFlight<'m> {
+    metrics: &'m NodeMetrics,
+    begun: Instant,
+    is_ended: bool,
+}
+
+impl InFlight<'_> {
+    pub(crate) fn end(mut self, outcome: &Outcome) {
+        self.is_ended = true;
+        self.metrics.count_outcome(outcome, self.begun.elapsed());
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.metrics.in_flight.fetch_sub(1, Ordering::Relaxed);
+        if !self.is_ended {
+            self.metrics.count_outcome(&Outcome::Unknown, self.begun.elapsed());
+        }
+    }
 }
 
 impl NodeMetrics {
@@ -65,12 +89,12 @@ impl NodeMetrics {
         }
     }
 
-    pub(crate) fn begin_proposal(&self) {
+    pub(crate) fn begin_proposal(&self) -> InFlight<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlight { metrics: self, begun: Instant::now(), is_ended: false }
     }
 
-    pub(crate) fn end_proposal(&self, outcome: &Outcome, took: Duration) {
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    fn count_outcome(&self, outcome: &Outcome, took: Duration) {
         match outcome {
             Outcome::Applied => {
                 let bucket = PROPOSAL_BUCKETS_MS.partition_point(|bound| u128::from(*bound) < took.as_millis());
@@ -92,5 +116,21 @@ impl NodeMetrics {
 
     pub(crate) fn count_silence(&self) {
         self.silences.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_proposal_whose_proposer_gives_up_is_no_longer_in_flight() {
+        let metrics = NodeMetrics::default();
+        let (answered, given_up) = (metrics.begin_proposal(), metrics.begin_proposal());
+        assert_eq!(metrics.snapshot().in_flight, 2);
+        answered.end(&Outcome::Applied);
+        drop(given_up);
+        let NodeMetricsSnapshot { latency_buckets, in_flight, unknown, .. } = metrics.snapshot();
+        assert_eq!((latency_buckets.iter().sum::<u64>(), in_flight, unknown), (1, 0, 1));
     }
 }

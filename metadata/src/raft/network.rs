@@ -2,6 +2,7 @@
 //! has the same entries. See `durable.rs`.
 
 use crate::raft::contact::Contacts;
+use crate::raft::durable::acknowledged;
 use crate::raft::log_store::LogStore;
 use crate::raft::transport::{Peer, PeerRequest, PeerResponse, SnapshotRequest, Transport, TransportError};
 use crate::raft::types::RaftTypes;
@@ -52,7 +53,7 @@ impl RaftNetworkFactory<RaftTypes> for Network {
 impl RaftNetwork<RaftTypes> for PeerNetwork {
     async fn append_entries(&mut self, request: AppendEntriesRequest<RaftTypes>, _option: RPCOption) -> Result<AppendEntriesResponse<u64>, RpcError> {
         if self.contacts.is_silent() {
-            return Err(Unreachable::new(&io::Error::other("this member leads no more")).into());
+            return Err(leads_no_more().into());
         }
         // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next
         // leader had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
@@ -70,12 +71,7 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
             self.contacts.heard_follower(self.peer.id, sent);
         }
-        let acknowledged = match &answer {
-            AppendEntriesResponse::Success => last,
-            AppendEntriesResponse::PartialSuccess(matching) => *matching,
-            AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
-        };
-        if let Some(acknowledged) = acknowledged {
+        if let Some(acknowledged) = acknowledged(last, &answer) {
             self.log_store
                 .durable()
                 .wait(acknowledged.index)
@@ -99,6 +95,9 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         cancel: impl Future<Output = ReplicationClosed> + OptionalSend + 'static,
         option: RPCOption,
     ) -> Result<SnapshotResponse<u64>, StreamingError<RaftTypes, Fatal<u64>>> {
+        if self.contacts.is_silent() {
+            return Err(leads_no_more().into());
+        }
         let request = SnapshotRequest { vote, meta: snapshot.meta, machine: *snapshot.snapshot };
         let call = self.transport.call(&self.peer, PeerRequest::Snapshot(request));
         let answer = tokio::select! {
@@ -125,6 +124,10 @@ fn rpc_error(error: TransportError) -> RpcError {
         TransportError::Unreachable { .. } => Unreachable::new(&error).into(),
         TransportError::Refused { .. } => NetworkError::new(&error).into(),
     }
+}
+
+fn leads_no_more() -> Unreachable {
+    Unreachable::new(&io::Error::other("this member leads no more"))
 }
 
 fn network_error(error: &io::Error) -> NetworkError {

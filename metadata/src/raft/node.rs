@@ -67,8 +67,10 @@ pub(crate) struct Inner {
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
     pub(crate) is_stalled: AtomicBool,
-    /// The member gives up the lead because it was told to: no new proposals, no lead.
+    /// The member gives up the lead because it was told to: no new proposals, no candidacy.
     pub(crate) is_leaving: AtomicBool,
+    /// A member that leaves has a successor with the whole log: it says nothing more as a leader.
+    pub(crate) is_handing_over: AtomicBool,
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
     pub(crate) blocking: Blocking,
@@ -126,6 +128,7 @@ impl MetadataNode {
             fatal,
             is_stalled: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
+            is_handing_over: AtomicBool::new(false),
             is_asked_to_campaign: AtomicBool::new(false),
             blocking,
             clock,
@@ -143,15 +146,15 @@ impl MetadataNode {
         let Inner { config, raft, .. } = self.inner.as_ref();
         let is_single = config.members.len() == 1;
         // Raft's task answers only once it has read what is stored: the status tells of that from here on.
-        raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
-        if is_single {
+        let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        if is_single && !is_initialized {
             let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
             match raft.initialize(members).await {
                 // The group lives already.
                 Ok(()) | Err(RaftError::APIError(InitializeError::NotAllowed(_))) => {}
                 Err(error) => return Err(StartError::Raft { reason: error.to_string() }),
             }
-        } else if !config.members.is_empty() {
+        } else if !is_single && !config.members.is_empty() {
             let inner = self.inner.clone();
             self.inner.tasks.lock().push(tokio::spawn(async move { inner.begin_group().await }));
         }
@@ -205,6 +208,7 @@ impl MetadataNode {
 
     /// Takes part in the lead again, after [`MetadataNode::leave`].
     pub fn stay(&self) {
+        self.inner.is_handing_over.store(false, Ordering::Release);
         self.inner.is_leaving.store(false, Ordering::Release);
     }
 
@@ -265,7 +269,14 @@ impl Inner {
     /// Why the member has ended, if it has.
     fn end(&self) -> Option<String> {
         let failure = self.wal.failure().map(|error| error.to_string());
-        failure.or_else(|| self.raft.metrics().borrow().running_state.as_ref().err().map(ToString::to_string))
+        failure.or_else(|| self.raft_end())
+    }
+
+    /// Why Raft has ended, if it has. Its task tells of an error, but not of a panic: then only its metrics have no source any more.
+    pub(crate) fn raft_end(&self) -> Option<String> {
+        let metrics = self.raft.metrics();
+        let told = metrics.borrow().running_state.as_ref().err().map(ToString::to_string);
+        told.or_else(|| metrics.has_changed().is_err().then(|| "its task has panicked".to_owned()))
     }
 
     /// Why the member is not ready, if it is not.
@@ -290,16 +301,17 @@ impl Inner {
         if !self.is_leader() {
             return Readiness::Ready;
         }
-        match self.read_index().await {
+        // Who asks for the state of a group without a quorum wants to hear of it soon.
+        match self.read_index_within(self.config.election_timeout_max()).await {
             Ok(index) if self.manifests.borrow().version >= index => Readiness::Ready,
             Ok(_) => not_yet("the log is being applied"),
             Err(error) => Readiness::NotYet { reason: error.to_string() },
         }
     }
 
-    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+    async fn read_index_within(&self, limit: Duration) -> Result<CommitIndex, ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
-        match tokio::time::timeout(self.config.propose_timeout(), self.raft.get_read_log_id()).await {
+        match tokio::time::timeout(limit, self.raft.get_read_log_id()).await {
             Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
             Ok(Err(error)) => Err(unavailable(error.to_string())),
             Err(_) => Err(unavailable("no quorum answered in time".to_owned())),
@@ -324,15 +336,14 @@ impl Inner {
     }
 
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
-        let begun = Instant::now();
-        self.metrics.begin_proposal();
+        let in_flight = self.metrics.begin_proposal();
         let ended = self.propose_uncounted(body).await;
         let outcome = match &ended {
             Ok(_) => Outcome::Applied,
             Err(ClientError::UnknownOutcome { .. }) => Outcome::Unknown,
             Err(_) => Outcome::Unavailable,
         };
-        self.metrics.end_proposal(&outcome, begun.elapsed());
+        in_flight.end(&outcome);
         ended
     }
 
@@ -390,7 +401,11 @@ impl MetadataClient for MetadataNode {
     }
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {
-        self.inner.read_index().await
+        self.inner.read_index_within(self.inner.config.propose_timeout()).await
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.inner.manifests.borrow().incarnation
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a member answers to the others, and the follower's half of the gate: it acknowledges entries only once its own disk has them. See
 //! `durable.rs`.
 
+use crate::raft::durable::acknowledged;
 use crate::raft::node::Inner;
 use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
-use crate::raft::types::RaftTypes;
+use crate::raft::types::{LogId, RaftTypes};
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 use openraft::{ServerState, Snapshot};
 use std::sync::atomic::Ordering;
@@ -32,8 +33,11 @@ impl Inner {
     /// Answers a request that means a directory of this id (0: it does not say).
     pub(crate) async fn handle(&self, meant: u64, request: PeerRequest) -> Result<PeerResponse, PeerError> {
         if !matches!(request, PeerRequest::Hello) && !self.admission.takes_part(meant) {
-            let (node_id, directory) = (self.config.node_id, self.admission.directory);
-            tracing::error!(node_id, meant = format!("{meant:016x}"), directory = format!("{directory:016x}"), "the group means another directory");
+            let node_id = self.config.node_id;
+            if self.admission.is_first_refusal() {
+                let (meant, directory) = (format!("{meant:016x}"), format!("{:016x}", self.admission.directory));
+                tracing::error!(node_id, meant, directory, "the group means another directory");
+            }
             return Err(PeerError::OtherDirectory { node_id });
         }
         match request {
@@ -52,9 +56,17 @@ impl Inner {
                 Ok(PeerResponse::Campaign)
             }
             PeerRequest::Snapshot(SnapshotRequest { vote, meta, machine }) => {
-                self.contacts.heard_leader();
-                let answer = self.raft.install_full_snapshot(vote, Snapshot { meta, snapshot: Box::new(machine) }).await;
-                Ok(PeerResponse::Snapshot(answer.map_err(ended)?))
+                let last = meta.last_log_id;
+                let answer = self.raft.install_full_snapshot(vote, Snapshot { meta, snapshot: Box::new(machine) }).await.map_err(ended)?;
+                // Raft takes a snapshot of what it has applied for installed, and the leader takes the answer for an acknowledgement of the entries;
+                // but this member may have them in memory alone (WA-1).
+                if answer.vote == vote {
+                    self.contacts.heard_leader();
+                    if let Some(last) = last {
+                        self.until_durable(last).await?;
+                    }
+                }
+                Ok(PeerResponse::Snapshot(answer))
             }
         }
     }
@@ -66,14 +78,8 @@ impl Inner {
         if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
             self.contacts.heard_leader();
         }
-        let acknowledged = match &answer {
-            AppendEntriesResponse::Success => last,
-            AppendEntriesResponse::PartialSuccess(matching) => *matching,
-            AppendEntriesResponse::HigherVote(_) | AppendEntriesResponse::Conflict => None,
-        };
-        let Some(acknowledged) = acknowledged else { return Ok(answer) };
-        let durable = self.log_store.durable().wait(acknowledged.index).await;
-        durable.map_err(|_| PeerError::Ended { reason: "its log has failed".to_owned() })?;
+        let Some(acknowledged) = acknowledged(last, &answer) else { return Ok(answer) };
+        self.until_durable(acknowledged).await?;
         // While it waited, this member may have given its vote to another, whose leader may have cut these entries off. The acknowledgement would
         // then count for entries that are not there. With the same vote, nobody else had a say in the log.
         match self.log_store.vote() {
@@ -81,6 +87,12 @@ impl Inner {
             Ok(_) => Ok(answer),
             Err(error) => Err(PeerError::Ended { reason: error.to_string() }),
         }
+    }
+
+    /// Waits until this member's disk has an entry that its log holds, and all before it.
+    async fn until_durable(&self, last: LogId) -> Result<(), PeerError> {
+        let durable = self.log_store.durable().wait(last.index).await;
+        durable.map_err(|_| PeerError::Ended { reason: "its log has failed".to_owned() })
     }
 
     /// Whether a vote for this candidate would be given, as far as it can be known without the vote.

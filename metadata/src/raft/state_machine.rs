@@ -63,13 +63,10 @@ impl StateMachine {
     pub(crate) fn feed(&self) -> Feed {
         self.feed.reader()
     }
-}
 
-impl StateMachine {
     async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
         let bytes = snapshot.0.clone();
-        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await.flatten();
-        let machine = machine?;
+        let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
         self.snapshots.keep(meta, snapshot.0).await?;
         self.durable.note_membership(&meta.last_membership);
         self.state = State::restored(meta, machine);

@@ -64,8 +64,8 @@ impl Supervisor {
 
     async fn look(&mut self, inner: &Arc<Inner>) {
         watch_disk(inner);
-        if let Err(error) = &inner.raft.metrics().borrow().running_state {
-            inner.fatal.report(&FatalError::Raft { reason: error.to_string() });
+        if let Some(reason) = inner.raft_end() {
+            inner.fatal.report(&FatalError::Raft { reason });
             return;
         }
         let leader = inner.raft.metrics().borrow().current_leader;

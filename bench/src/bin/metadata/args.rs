@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) no_open: bool,
 
-    /// Measure the closed loop with writers spread over all members as well.
+    /// Measure the closed loop with writers spread over all members as well, of the systems whose members pass writes on.
     #[arg(long)]
     pub(crate) spread: bool,
 

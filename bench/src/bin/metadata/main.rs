@@ -76,7 +76,8 @@ fn side_by_side(args: &Args, dir: &Path) -> anyhow::Result<()> {
         closed.push((writers.to_string(), figures));
         if args.spread {
             let load = args.closed(writers, true);
-            closed.push((format!("{writers}, spread"), take_turns(&mut clusters, args.rounds, &format!("{writers} writers, spread"), &load)?));
+            let clusters = clusters.iter_mut().filter(|cluster| cluster.system.takes_writes_anywhere());
+            closed.push((format!("{writers}, spread"), take_turns(clusters, args.rounds, &format!("{writers} writers, spread"), &load)?));
         }
     }
     table::closed(&closed);
@@ -109,7 +110,11 @@ fn with_slow_syncs(args: &Args, dir: &Path) -> anyhow::Result<()> {
 }
 
 /// The closed loop: every system, one after the other, again and again.
-fn take_turns(clusters: &mut [Cluster], rounds: usize, what: &str, load: &Load) -> anyhow::Result<Figures> {
+fn take_turns<'a, C>(clusters: C, rounds: usize, what: &str, load: &Load) -> anyhow::Result<Figures>
+where
+    C: IntoIterator<Item = &'a mut Cluster>,
+{
+    let mut clusters: Vec<&mut Cluster> = clusters.into_iter().collect();
     let mut figures: Figures = clusters.iter().map(|cluster| (cluster.system, Measured::default())).collect();
     for _ in 0..rounds {
         for (cluster, (system, sum)) in clusters.iter_mut().zip(&mut figures) {

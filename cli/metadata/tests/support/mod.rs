@@ -12,7 +12,7 @@ use siltstone_proto::metadata::v1::group_client::GroupClient;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -234,11 +234,6 @@ pub async fn put(client: &mut GroupClient<Channel>, key: &str, value: &[u8]) -> 
         Reply::Setting { changed_at } => Ok(changed_at.0),
         other => panic!("{other:?}"),
     }
-}
-
-/// The settings in a member's state, read from its files after its end: what a restart would know.
-pub fn is_empty_dir(path: &Path) -> bool {
-    std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none())
 }
 
 impl Drop for Group {

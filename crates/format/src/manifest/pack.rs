@@ -1,8 +1,9 @@
 //! Packs: where the rows of sealed chunks lie, in some twenty bytes a chunk.
 
+use super::byte_string::ByteString;
 use super::{ByteRange, CheckedRange};
 use crate::varint;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use siltstone_core::{CHUNK_ROWS_MAX, ChunkId, ObjectId, PackId, address::CHUNK_ID_MAX};
 
 /// The columns of chunks of one namespace (NS-1): a byte range of an object.
@@ -48,8 +49,8 @@ pub struct PackChunk {
 ///     timestamp_max_ns − timestamp_min_ns
 ///     body_bytes
 /// ```
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
+#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteString")]
 pub struct PackChunks(Box<[u8]>);
 
 /// Why chunks are no list of a pack.
@@ -195,6 +196,23 @@ impl<'a> Reader<'a> {
         let timestamp_max_ns = timestamp_min_ns.wrapping_add(varint::take(bytes)?.cast_signed());
         self.time_before = timestamp_min_ns;
         Some(PackChunk { chunk, rows, end_offset, timestamp_min_ns, timestamp_max_ns, body_bytes: varint::take(bytes)? })
+    }
+}
+
+impl Serialize for PackChunks {
+    fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        S: Serializer,
+    {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl TryFrom<ByteString> for PackChunks {
+    type Error = PackChunksError;
+
+    fn try_from(bytes: ByteString) -> Result<Self, Self::Error> {
+        Self::try_from(bytes.0)
     }
 }
 

@@ -83,6 +83,37 @@ impl RetiredBatches {
         self.blocks.iter().flat_map(|(&high, block)| (0..block.low_ids.len()).map(move |at| block.get(high, at)))
     }
 
+    /// What is left of the ids without their low bits, each once, by rising value. `bits` is 8 or more.
+    pub fn ranges(&self, bits: u32) -> impl Iterator<Item = u64> {
+        let mut before = None;
+        let ranges = self.blocks.keys().map(move |high| high >> (bits - BLOCK_BITS));
+        ranges.filter(move |range| before.replace(*range) != Some(*range))
+    }
+
+    /// Those of one of [`RetiredBatches::ranges`], by rising id.
+    pub fn in_range(&self, bits: u32, range: u64) -> impl Iterator<Item = RetiredBatch<'_>> {
+        self.blocks_in(bits, range).flat_map(|(high, block)| (0..block.low_ids.len()).map(move |at| block.get(high, at)))
+    }
+
+    /// Whether both have the same batches in a range. Costs hardly anything where they share them.
+    #[must_use]
+    pub fn is_same_in_range(&self, other: &Self, bits: u32, range: u64) -> bool {
+        let (mut left, mut right) = (self.blocks_in(bits, range), other.blocks_in(bits, range));
+        loop {
+            match (left.next(), right.next()) {
+                (None, None) => return true,
+                (Some((left_high, left)), Some((right_high, right))) if left_high == right_high && (Arc::ptr_eq(left, right) || left == right) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    fn blocks_in(&self, bits: u32, range: u64) -> impl Iterator<Item = (u64, &Arc<Block>)> {
+        let shift = bits - BLOCK_BITS;
+        let (first, last) = (range << shift, range << shift | ((1 << shift) - 1));
+        self.blocks.range(first..=last).map(|(&high, block)| (high, block))
+    }
+
     /// How many there are.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -139,4 +170,43 @@ impl Block {
 
 fn split(id: BatchId) -> (u64, u8) {
     (id.0 >> BLOCK_BITS, id.0 as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batches(ids: &[u64]) -> RetiredBatches {
+        let mut batches = RetiredBatches::default();
+        for &id in ids {
+            batches.insert(RetiredBatch { id: BatchId(id), epoch: Epoch(1), at_ms: 5, footer_crc32c: 7, duplicates: &[] });
+        }
+        batches
+    }
+
+    #[test]
+    fn a_range_has_the_batches_of_its_ids() {
+        let batches = batches(&[1, 300, 16_383, 16_384, 50_000]);
+        assert_eq!(batches.ranges(14).collect::<Vec<_>>(), [0, 1, 3]);
+        let ids = |range| batches.in_range(14, range).map(|batch| batch.id.0).collect::<Vec<_>>();
+        assert_eq!((ids(0), ids(1), ids(2), ids(3)), (vec![1, 300, 16_383], vec![16_384], vec![], vec![50_000]));
+    }
+
+    #[test]
+    fn ranges_are_the_same_where_they_have_the_same_batches() {
+        let left = batches(&[1, 300, 16_384]);
+        for (ids, expected) in [
+            (&[1, 300, 16_384][..], [true, true]),
+            (&[1, 300], [true, false]),
+            (&[1, 300, 16_384, 17_000], [true, false]),
+            (&[1, 300, 600, 16_384], [false, true]),
+            (&[1, 16_384], [false, true]),
+            (&[300, 16_384], [false, true]),
+        ] {
+            let right = batches(ids);
+            assert_eq!([0, 1].map(|range| left.is_same_in_range(&right, 14, range)), expected, "{ids:?}");
+            assert_eq!([0, 1].map(|range| right.is_same_in_range(&left, 14, range)), expected, "{ids:?}");
+        }
+        assert!(left.is_same_in_range(&left.clone(), 14, 0));
+    }
 }

@@ -1,8 +1,9 @@
 //! Segments: an index's read-only structures over a set of chunks of one namespace.
 
+use super::byte_string::ByteString;
 use super::{ByteRange, CheckedRange};
 use crate::varint;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use siltstone_core::{ChunkId, ObjectId, SegmentId, address::CHUNK_ID_MAX};
 
 /// A segment: a byte range of an object, over chunks of one namespace (NS-1).
@@ -25,8 +26,8 @@ pub struct SegmentRecord {
 }
 
 /// Chunk ids by rising value, delta-coded in memory as on disk: no bytes without ids; else the count, the first id, then the distances, all LEB128.
-#[derive(Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
+#[derive(Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteString")]
 pub struct ChunkList(Box<[u8]>);
 
 /// Why ids are no list of chunks.
@@ -92,6 +93,23 @@ impl ChunkList {
             before += varint::take(&mut bytes).expect("the bytes were checked when the list was made");
             ChunkId(before)
         })
+    }
+}
+
+impl Serialize for ChunkList {
+    fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        S: Serializer,
+    {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl TryFrom<ByteString> for ChunkList {
+    type Error = ChunkListError;
+
+    fn try_from(bytes: ByteString) -> Result<Self, Self::Error> {
+        Self::try_from(bytes.0)
     }
 }
 

@@ -5,7 +5,7 @@ use super::stored::{
     StoredBatch, StoredChunk, StoredEntryVectors, StoredEpoch, StoredNamespace, StoredObject, StoredRetired, StoredRoot, StoredShard,
 };
 use super::{ID_SHARD_BITS, NAMESPACE_SHARDS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
-use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch, SettingRecord};
+use crate::manifest::{BatchState, IdBlocks, Manifest, ModelRecord, NamespaceManifest, ObjectState, RetiredBatch, RetiredBatches, SettingRecord};
 use siltstone_core::NamespaceId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,8 @@ type Key = (ShardContent, u64);
 /// What goes into one shard, by rising id.
 enum Members<'a> {
     Namespaces(Vec<&'a Arc<NamespaceManifest>>),
-    Batches(Vec<&'a Arc<BatchState>>, Vec<RetiredBatch<'a>>),
+    /// With the retired batches of this number's ids.
+    Batches(Vec<&'a Arc<BatchState>>, &'a RetiredBatches, u64),
     Objects(Vec<&'a ObjectState>),
     Vectors(Vec<&'a Arc<NamespaceManifest>>),
     Models(Vec<&'a Arc<ModelRecord>>),
@@ -115,6 +116,7 @@ fn goes_by_object_bits(members: &BTreeMap<Key, Members<'_>>, named: &BTreeMap<Ke
 
 fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
     let mut members = BTreeMap::<Key, Members<'_>>::new();
+    let batches = |number| Members::Batches(Vec::new(), &manifest.retired_batches, number);
     for (&id, namespace) in &manifest.namespaces {
         let place = members.entry((ShardContent::Namespaces, namespace_shard(id)));
         if let Members::Namespaces(list) = place.or_insert_with(|| Members::Namespaces(Vec::new())) {
@@ -140,16 +142,13 @@ fn members(manifest: &Manifest) -> BTreeMap<Key, Members<'_>> {
         members.insert((ShardContent::Settings, 0), Members::Settings(manifest.settings.values().collect()));
     }
     for (id, batch) in &manifest.batches {
-        let place = members.entry((ShardContent::Batches, id.0 >> ID_SHARD_BITS));
-        if let Members::Batches(list, _) = place.or_insert_with(|| Members::Batches(Vec::new(), Vec::new())) {
+        let number = id.0 >> ID_SHARD_BITS;
+        if let Members::Batches(list, ..) = members.entry((ShardContent::Batches, number)).or_insert_with(|| batches(number)) {
             list.push(batch);
         }
     }
-    for batch in manifest.retired_batches.iter() {
-        let place = members.entry((ShardContent::Batches, batch.id.0 >> ID_SHARD_BITS));
-        if let Members::Batches(_, list) = place.or_insert_with(|| Members::Batches(Vec::new(), Vec::new())) {
-            list.push(batch);
-        }
+    for number in manifest.retired_batches.ranges(ID_SHARD_BITS) {
+        members.entry((ShardContent::Batches, number)).or_insert_with(|| batches(number));
     }
     for (id, object) in &manifest.objects {
         let place = members.entry((ShardContent::Objects, id.0 >> OBJECT_SHARD_BITS));
@@ -173,9 +172,9 @@ impl Members<'_> {
             | (Self::EntryVectors(left), Self::EntryVectors(right)) => {
                 left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right))
             }
-            (Self::Batches(left, left_retired), Self::Batches(right, right_retired)) => {
+            (Self::Batches(left, left_retired, left_number), Self::Batches(right, right_retired, right_number)) => {
                 let same = left.len() == right.len() && left.iter().zip(right).all(|(left, right)| Arc::ptr_eq(left, right));
-                same && left_retired == right_retired
+                same && left_number == right_number && left_retired.is_same_in_range(right_retired, ID_SHARD_BITS, *left_number)
             }
             (Self::Objects(left), Self::Objects(right)) => left == right,
             (Self::Models(left), Self::Models(right)) => left == right,
@@ -196,7 +195,10 @@ impl Members<'_> {
             Self::EntryVectors(list) => StoredShard::EntryVectors(list.iter().map(|namespace| stored_entry_vectors(namespace)).collect()),
             Self::Models(list) => StoredShard::Models(list.iter().map(|model| model.as_ref().clone()).collect()),
             Self::Settings(list) => StoredShard::Settings(list.iter().map(|setting| setting.as_ref().clone()).collect()),
-            Self::Batches(live, retired) => StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), stored_retired(retired)),
+            Self::Batches(live, retired, number) => {
+                let retired = stored_retired(retired.in_range(ID_SHARD_BITS, *number));
+                StoredShard::Batches(live.iter().map(|batch| stored_batch(batch)).collect(), retired)
+            }
             Self::Objects(list) => {
                 StoredShard::Objects(list.iter().map(|object| StoredObject { record: object.record, retired_at_ms: object.retired_at_ms }).collect())
             }
@@ -238,7 +240,7 @@ fn stored_batch(batch: &BatchState) -> StoredBatch {
     StoredBatch { record: batch.record, slices: batch.slices, duplicates: batch.duplicates.to_vec() }
 }
 
-fn stored_retired(retired: &[RetiredBatch<'_>]) -> StoredRetired {
+fn stored_retired<'a>(retired: impl Iterator<Item = RetiredBatch<'a>>) -> StoredRetired {
     let mut stored = StoredRetired::default();
     let (mut id_before, mut at_before) = (0, 0);
     for batch in retired {

@@ -50,20 +50,45 @@ fn reply(bytes: &[u8]) -> Result<Reply, String> {
     Reply::decode(bytes).map_err(|error| error.to_string())
 }
 
+/// Where a byte is changed, and to what.
+type Change = (prop::sample::Index, u8);
+
+/// Commands have the bytes of a golden file and come back from them.
+fn check_commands(golden: &str, commands: &[Command]) {
+    let lines: Vec<_> = commands.iter().map(|command| (command.body.name().to_owned(), command.encode().unwrap())).collect();
+    check_golden(golden, &lines);
+    lines.iter().zip(commands).for_each(|((_, bytes), expected)| assert_eq!(command(bytes).as_ref(), Ok(expected)));
+}
+
+/// As [`check_commands`], of replies and their names.
+fn check_replies(golden: &str, replies: &[(&str, Reply)]) {
+    let lines: Vec<_> = replies.iter().map(|(name, reply)| ((*name).to_owned(), reply.encode().unwrap())).collect();
+    check_golden(golden, &lines);
+    lines.iter().zip(replies).for_each(|((_, bytes), (_, expected))| assert_eq!(reply(bytes).as_ref(), Ok(expected)));
+}
+
+/// A command whose bytes were changed with a right checksum is refused, or is another command.
+fn check_forged_command(sample: &Command, changes: &[Change]) {
+    if let Ok(read) = command(&forge(&sample.encode().unwrap(), changes)) {
+        assert_eq!(command(&read.encode().unwrap()), Ok(read));
+    }
+}
+
+/// As [`check_forged_command`], of a part of a snapshot.
+fn check_forged_snapshot(sample: &Manifest, part: prop::sample::Index, changes: &[Change]) {
+    if let Ok(manifest) = decode_blob(&forge_snapshot(sample, part, changes)) {
+        assert_eq!(decode_blob(&encode_blob(&manifest).unwrap()), Ok(manifest));
+    }
+}
+
 #[test]
 fn every_command_has_the_bytes_of_version_1_and_comes_back() {
-    let commands = sample::commands();
-    let lines: Vec<_> = commands.iter().map(|command| (command.body.name().to_owned(), command.encode().unwrap())).collect();
-    check_golden("command-v1.hex", &lines);
-    lines.iter().zip(&commands).for_each(|((_, bytes), expected)| assert_eq!(command(bytes).as_ref(), Ok(expected)));
+    check_commands("command-v1.hex", &sample::commands());
 }
 
 #[test]
 fn every_reply_has_the_bytes_of_version_1_and_comes_back() {
-    let replies = sample::replies();
-    let lines: Vec<_> = replies.iter().map(|(name, reply)| ((*name).to_owned(), reply.encode().unwrap())).collect();
-    check_golden("reply-v1.hex", &lines);
-    lines.iter().zip(&replies).for_each(|((_, bytes), (_, expected))| assert_eq!(reply(bytes).as_ref(), Ok(expected)));
+    check_replies("reply-v1.hex", &sample::replies());
 }
 
 #[test]
@@ -155,7 +180,7 @@ fn a_newer_version_is_refused_by_its_number() {
 }
 
 /// The bytes with a payload that was changed by one who knows how to make a checksum.
-fn forge(bytes: &[u8], changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+fn forge(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
     let mut forged = bytes.to_vec();
     for (at, value) in changes {
         let position = 14 + at.index(bytes.len() - 14);
@@ -166,12 +191,12 @@ fn forge(bytes: &[u8], changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
     forged
 }
 
-fn changes() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
-    prop::collection::vec(any::<(prop::sample::Index, u8)>(), 1..4)
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    prop::collection::vec(any::<Change>(), 1..4)
 }
 
 /// The snapshot with changes in its root or one shard, and every checksum and hash made anew.
-fn forge_snapshot(manifest: &Manifest, part: prop::sample::Index, changes: &[(prop::sample::Index, u8)]) -> Vec<u8> {
+fn forge_snapshot(manifest: &Manifest, part: prop::sample::Index, changes: &[Change]) -> Vec<u8> {
     let encoded = encode(manifest).unwrap();
     let (mut root, mut shards) = (encoded.root.encode().unwrap(), Vec::new());
     let part = part.index(encoded.shards.len() + 1);
@@ -196,18 +221,12 @@ proptest! {
 
     #[test]
     fn a_forged_command_is_refused_or_is_another_command(which: prop::sample::Index, changes in changes()) {
-        let commands = sample::commands();
-        let forged = forge(&commands[which.index(commands.len())].encode().unwrap(), &changes);
-        if let Ok(read) = command(&forged) {
-            prop_assert_eq!(command(&read.encode().unwrap()), Ok(read));
-        }
+        check_forged_command(which.get(&sample::commands()), &changes);
     }
 
     #[test]
     fn a_forged_snapshot_is_refused_or_is_another_state(part: prop::sample::Index, changes in changes()) {
-        if let Ok(manifest) = decode_blob(&forge_snapshot(&sample::manifest(), part, &changes)) {
-            prop_assert_eq!(decode_blob(&encode_blob(&manifest).unwrap()), Ok(manifest));
-        }
+        check_forged_snapshot(&sample::manifest(), part, &changes);
     }
 
     #[test]

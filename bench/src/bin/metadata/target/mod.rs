@@ -33,6 +33,11 @@ impl System {
             Self::Siltstone => "siltstone",
         }
     }
+
+    /// Whether any member takes a write and passes it on. Siltstone's members name the leader instead, and its clients go there.
+    pub(crate) const fn takes_writes_anywhere(self) -> bool {
+        matches!(self, Self::Etcd)
+    }
 }
 
 /// One connection to a member; clones share it.
