@@ -1,4 +1,5 @@
-//! Lives of an indexer's roles: a writer among busy and quiet namespaces, roles whose group is gone, jobs that were fenced, a group that was restored.
+//! Lives of an indexer's roles: a writer among busy and quiet namespaces, roles whose group is gone, jobs that were fenced, a group that was
+//! restored.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
