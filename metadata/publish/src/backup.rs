@@ -1,8 +1,8 @@
 //! Backups of a group that lives: asked for, listed and removed by settings. The publisher does the rest.
 
 use crate::load::BackupInfo;
-use siltstone_core::ErrorKind;
 use siltstone_core::CommitIndex;
+use siltstone_core::ErrorKind;
 use siltstone_format::command::Rejection;
 use siltstone_format::manifest::{BACKUP_NAME_LEN_MAX, BackupRecord, Manifest, backup_key, is_backup_name};
 use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};

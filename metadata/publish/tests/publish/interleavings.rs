@@ -208,14 +208,15 @@ impl World {
 async fn run(seed: u64) -> (u64, u64, u64) {
     let random = Arc::new(Random(Mutex::new(seed)));
     let clock = Arc::new(RuntimeClock(Instant::now()));
-    let store = Arc::new(LateStore {
-        inner: Arc::new(MemoryStore::new()),
-        random: random.clone(),
-        deleted: Arc::default(),
-        revived: Arc::default(),
-    });
+    let store = Arc::new(LateStore { inner: Arc::new(MemoryStore::new()), random: random.clone(), deleted: Arc::default(), revived: Arc::default() });
     let metadata = Arc::new(LocalMetadata::new(LIFE, clock.clone()));
-    let world = Arc::new(World { random: random.clone(), metadata: metadata.clone(), store: store.clone(), states: Mutex::default(), loads: Mutex::default() });
+    let world = Arc::new(World {
+        random: random.clone(),
+        metadata: metadata.clone(),
+        store: store.clone(),
+        states: Mutex::default(),
+        loads: Mutex::default(),
+    });
     // The slowest load of some seventy shards, sixteen at a time, with the lists before it, takes less than a second.
     let config = PublishConfig {
         positions_max: 2,
