@@ -2,7 +2,9 @@
 
 use siltstone_disk::LockError;
 use siltstone_metadata::raft::StartError;
+use siltstone_metadata_publish::LoadError;
 use siltstone_metadata_serve::{ServeError, TlsError};
+use siltstone_store::{ConfigError, StoreError};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,6 +44,29 @@ pub enum CommandError {
     /// Serving ended.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The object store is not named well.
+    #[error("{0}")]
+    StoreName(#[from] ConfigError),
+    /// The object store can't be used.
+    #[error("open the object store: {0}")]
+    Store(#[from] StoreError),
+    /// The backups in a store can't be learnt.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A backup was asked for and not made in time.
+    #[error(
+        "take backup {name:?}: it was asked for, and is not made after {waited_s} s{}; it will be once the object store takes it\n  help: look at \
+         siltstone metadata backups, and at the leader's log",
+        if reason.is_empty() { String::new() } else { format!(": {reason}") }
+    )]
+    BackupWaits {
+        /// Its name.
+        name: String,
+        /// How long it was waited for.
+        waited_s: u64,
+        /// What the leader says, if it says anything.
+        reason: String,
+    },
     /// No member was reached.
     #[error("reach the metadata group at {}: {reason}\n  help: start its members, or say where they are with --group", tried.join(", "))]
     Unreachable {
@@ -62,7 +87,7 @@ impl CommandError {
     /// 1 failed, 2 usage.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+        if matches!(self, Self::Usage(_) | Self::StoreName(_)) { 2 } else { 1 }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A member's counters for Prometheus.
 
+use crate::metrics_publish::PublishCounters;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
@@ -10,17 +11,21 @@ use prometheus_client::registry::{Registry, Unit};
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{GroupStatus, PROPOSAL_BUCKETS_MS, Role};
 use siltstone_metadata_client::MetadataClient;
+use siltstone_metadata_publish::PublishInsight;
 use siltstone_wal::LATENCY_BUCKETS_MS;
 use std::fmt;
 
 /// What the text is, for the `content-type` header. Source: OpenMetrics 1.0, section 2.3.
 pub const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A member's counters as OpenMetrics text.
-pub async fn metrics_text(node: &MetadataNode) -> String {
+/// A member's counters as OpenMetrics text, with those of its publisher where it has one.
+pub async fn metrics_text(node: &MetadataNode, publishing: Option<&PublishInsight>) -> String {
     let status = node.status().await;
     let mut registry = Registry::with_prefix("siltstone_metadata");
     registry.register_collector(Box::new(Counters { node: node.clone(), status }));
+    if let Some(publishing) = publishing {
+        registry.register_collector(Box::new(PublishCounters(publishing.state())));
+    }
     let mut text = String::new();
     // Writing to a string does not fail; an empty answer would show in the scrape.
     let _ = encode(&mut text, &registry);
@@ -86,7 +91,7 @@ impl Collector for Counters {
     }
 }
 
-fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
+pub(crate) fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
     let metric = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
     metric.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
 }
