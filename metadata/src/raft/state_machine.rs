@@ -47,13 +47,7 @@ pub(crate) struct SnapshotBuilder {
 }
 
 impl StateMachine {
-    pub(crate) fn new(
-        snapshots: SnapshotStore,
-        newest: Option<Newest>,
-        durable: Arc<Durable>,
-        blocking: Blocking,
-        feed: FeedBounds,
-    ) -> Self {
+    pub(crate) fn new(snapshots: SnapshotStore, newest: Option<Newest>, durable: Arc<Durable>, blocking: Blocking, feed: FeedBounds) -> Self {
         let state = newest.map_or_else(State::default, |newest| State::restored(&newest.meta, newest.machine, newest.command_version));
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());

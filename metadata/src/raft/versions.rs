@@ -102,7 +102,9 @@ impl Inner {
         }
         let reason = held_up.unwrap_or_else(|| reads_less(self.config.node_id, self.config.command_version_max));
         let name = body.name();
-        Err(ClientError::Unavailable { reason: format!("{name} is a command of version {wanted}, and the group's log holds up to version {group}: {reason}") })
+        Err(ClientError::Unavailable {
+            reason: format!("{name} is a command of version {wanted}, and the group's log holds up to version {group}: {reason}"),
+        })
     }
 
     /// Raises the version as far as this member and all others read it. An error says what holds it up.
