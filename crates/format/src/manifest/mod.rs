@@ -4,7 +4,6 @@
 //! Here are the records and the questions that readers, sealers and the garbage collector ask. What is deliberately not here: how commands change
 //! the manifest (`siltstone-metadata`, `machine`), and its stored form ([`crate::snapshot`]).
 
-mod byte_string;
 mod chunk;
 mod entry_vectors;
 mod epoch;
