@@ -45,7 +45,9 @@ impl Recent {
     /// The entries from `index` on are about to be cut off.
     pub(crate) fn truncate(&self, index: u64) {
         let mut kept = self.0.lock();
-        while kept.next() > index && let Some((_, bytes)) = kept.entries.pop_back() {
+        while kept.next() > index
+            && let Some((_, bytes)) = kept.entries.pop_back()
+        {
             kept.bytes -= bytes;
         }
     }
