@@ -27,6 +27,17 @@ pub enum MetadataCommand {
     Dump(DumpArgs),
 }
 
+impl MetadataCommand {
+    /// The worker threads of the runtime that it wants; none where it does not matter.
+    #[must_use]
+    pub fn worker_threads(&self) -> Option<usize> {
+        match self {
+            Self::Serve(args) => Some(args.threads.into()),
+            _ => None,
+        }
+    }
+}
+
 /// What is done with members.
 #[derive(Subcommand, Debug)]
 pub enum MembersCommand {
@@ -100,6 +111,10 @@ pub struct ServeArgs {
     /// publishes what the group knows to it, and takes backups there. Left out: none of this.
     #[arg(long, env = "SILTSTONE_STORE", value_name = "URL")]
     pub store: Option<String>,
+    /// Threads that answer and agree; syncs and snapshots have their own. One does some ten thousand commits a second, and more of them wake each
+    /// other for every commit.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
@@ -125,7 +140,7 @@ pub struct TimesArgs {
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     pub stall_ms_fatal: u64,
     /// A snapshot is taken after so many entries.
-    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub snapshot_entries: u64,
     /// What the group knows is published after so many entries,
     #[arg(long, default_value_t = 50_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
