@@ -11,9 +11,7 @@ use siltstone_indexer::query::Question;
 use siltstone_indexer::{Indexer, IndexerConfig, Patience};
 use siltstone_metadata::{Fault, LocalMetadata};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
-use siltstone_metadata_publish::{
-    Lead, PublishConfig, Publisher, ask_backup, backups_of, claim_first, claim_next, load_backup, remove_backup,
-};
+use siltstone_metadata_publish::{Lead, PublishConfig, Publisher, ask_backup, backups_of, claim_first, claim_next, load_backup, remove_backup};
 use siltstone_query::{ParseOptions, TimeRange, parse};
 use siltstone_store::paths::{ObjectPath, PathKind, incarnation_prefix, kind_prefix};
 use siltstone_store::{MemoryStore, ObjectStore, list_all};
@@ -216,7 +214,10 @@ impl Lead for Leads {
 /// Everything that a manifest names and does not call retired.
 async fn is_whole(store: &dyn ObjectStore, manifest: &Manifest) -> bool {
     let incarnation = manifest.incarnation;
-    let batches = manifest.batches.values().map(|batch| (ObjectPath::Batch { incarnation, epoch: batch.record.epoch, batch: batch.record.id }, batch.record.len_bytes));
+    let batches = manifest
+        .batches
+        .values()
+        .map(|batch| (ObjectPath::Batch { incarnation, epoch: batch.record.epoch, batch: batch.record.id }, batch.record.len_bytes));
     let objects = manifest.objects.values().filter(|object| object.retired_at_ms.is_none()).map(|object| object.record);
     let objects = objects.map(|record| (ObjectPath::Object { incarnation, epoch: record.epoch, object: record.id }, record.len_bytes));
     for (path, len) in batches.chain(objects) {
@@ -258,9 +259,11 @@ async fn what_a_backup_names_is_not_collected_until_the_backup_is_removed() {
     let collected = indexer.collector().collect(true).await.unwrap();
     assert_eq!(collected.retired as usize, backup.batches.size() + 1, "a batch and an object");
     assert!(!is_whole(store.as_ref(), &backup).await);
-    let left = backup.batches.values().map(|batch| batch.record).map(|record| {
-        ObjectPath::Batch { incarnation: backup.incarnation, epoch: record.epoch, batch: record.id }.key()
-    });
+    let left = backup
+        .batches
+        .values()
+        .map(|batch| batch.record)
+        .map(|record| ObjectPath::Batch { incarnation: backup.incarnation, epoch: record.epoch, batch: record.id }.key());
     for key in left {
         assert!(store.head(&key).await.unwrap_err().is_not_found(), "{key} is left");
     }

@@ -83,7 +83,11 @@ async fn in_store(store: &str) -> Result<Vec<pb::Backup>, CommandError> {
 
 fn table(backups: &[pb::Backup], out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
     let width = backups.iter().map(|backup| backup.name.len()).chain([6]).max().unwrap_or(6);
-    writeln!(out, "{:<width$}  {:<20}  {:>16}  {:>10}  {:>10}  {:>8}  {:>10}", "BACKUP", "WHEN", "INCARNATION", "POSITION", "SNAPSHOT", "OBJECTS", "KEPT")?;
+    writeln!(
+        out,
+        "{:<width$}  {:<20}  {:>16}  {:>10}  {:>10}  {:>8}  {:>10}",
+        "BACKUP", "WHEN", "INCARNATION", "POSITION", "SNAPSHOT", "OBJECTS", "KEPT"
+    )?;
     for backup in backups {
         let Some(token) = backup.token else {
             writeln!(out, "{:<width$}  is being made", backup.name)?;

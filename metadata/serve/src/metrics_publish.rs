@@ -19,7 +19,12 @@ impl Collector for PublishCounters {
         let newest = state.newest.map_or(0, |root| root.version.0);
         gauge(&mut encoder, "published_index", "The place of the log that the newest root covers which this member published.", newest)?;
         let refuses = u64::from(state.refused.is_some());
-        gauge(&mut encoder, "is_superseded", "Whether the object store is another group's or another life's, so that proposals are refused.", refuses)?;
+        gauge(
+            &mut encoder,
+            "is_superseded",
+            "Whether the object store is another group's or another life's, so that proposals are refused.",
+            refuses,
+        )?;
         let counters: [(&str, &str, u64); 6] = [
             ("publish_roots", "Roots of the manifest that were published.", state.roots),
             ("publish_shards", "Shards of the manifest that were put, since they had changed.", state.shards),

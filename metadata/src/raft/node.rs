@@ -33,8 +33,8 @@ use siltstone_format::{
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use siltstone_wal::{Wal, WalError, WalMetrics, WalParts};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
