@@ -62,7 +62,7 @@ pub(crate) const fn hello_response(hello: Hello) -> pb::HelloResponse {
         Phase::Ready => pb::Phase::Ready,
         Phase::Lives => pb::Phase::Lives,
     };
-    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32 }
+    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32, session: hello.session }
 }
 
 pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing> {
@@ -72,7 +72,7 @@ pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing>
         pb::Phase::Ready => Phase::Ready,
         pb::Phase::Lives => Phase::Lives,
     };
-    Ok(Hello { node_id: response.node_id, directory: response.directory, phase })
+    Ok(Hello { node_id: response.node_id, directory: response.directory, phase, session: response.session })
 }
 
 /// A snapshot's parts: the first carries all but the machine, which is cut into pieces.

@@ -29,6 +29,8 @@ pub struct GroupStatus {
     pub purged_index: Option<u64>,
     /// All members, by number.
     pub members: Vec<MemberStatus>,
+    /// The numbers of members that were removed, as of what this member has applied.
+    pub removed: Vec<u64>,
     /// A change of the membership is under way: two sets of voters decide.
     pub is_changing: bool,
     /// How long the disk's operation in flight has taken.
@@ -131,6 +133,7 @@ impl Inner {
             snapshot_index: metrics.snapshot.map(|log_id| log_id.index),
             purged_index: metrics.purged.map(|log_id| log_id.index),
             members: members.collect(),
+            removed: self.removed.borrow().iter().copied().collect(),
             is_changing: membership.get_joint_config().len() > 1,
             stall: self.wal.metrics().stall().unwrap_or_default(),
             not_ready,

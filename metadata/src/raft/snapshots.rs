@@ -7,16 +7,20 @@ use crate::raft::blocking::Blocking;
 use crate::raft::error::StartError;
 use crate::raft::kept::Kept;
 use crate::raft::stored::{SnapshotPointer, decode_snapshot_file, encode_snapshot_file};
-use crate::raft::types::SnapshotMeta;
+use crate::raft::types::{SnapshotBytes, SnapshotMeta};
 use bytes::Bytes;
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_machine::Machine;
 use siltstone_wal::{Slot, Wal};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, oneshot};
+
+/// Where the member's log lies, beside its snapshots.
+pub(crate) const LOG_DIR: &str = "wal";
 
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
@@ -32,6 +36,13 @@ pub(crate) struct SnapshotStore {
     kept: Arc<Kept>,
 }
 
+/// The newest snapshot, read.
+pub(crate) struct Newest {
+    pub(crate) meta: SnapshotMeta,
+    pub(crate) machine: Machine,
+    pub(crate) removed: Arc<BTreeSet<u64>>,
+}
+
 /// The directory of snapshots. All methods block on the disk.
 struct Files {
     disk: Arc<dyn Disk>,
@@ -42,12 +53,7 @@ struct Files {
 
 impl SnapshotStore {
     /// Opens the directory and reads the newest snapshot: what Raft knows of it, and the machine. Blocks on the disk.
-    pub(crate) fn open(
-        disk: Arc<dyn Disk>,
-        dir: PathBuf,
-        wal: Arc<Wal>,
-        blocking: Blocking,
-    ) -> Result<(Self, Option<(SnapshotMeta, Machine)>), StartError> {
+    pub(crate) fn open(disk: Arc<dyn Disk>, dir: PathBuf, wal: Arc<Wal>, blocking: Blocking) -> Result<(Self, Option<Newest>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
         let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
@@ -63,19 +69,20 @@ impl SnapshotStore {
             files.remove_others(None)?;
             return Ok((store(None), None));
         };
-        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir))?;
+        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir.with_file_name(LOG_DIR)))?;
         if wal.purged().is_some_and(|(purged, _)| pointer.last_index.is_none_or(|last| last < purged)) {
             return Err(lost("the log was purged past its snapshot"));
         }
         let path = dir.join(&pointer.file);
         let bytes = read_file(files.disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
         if bytes.len() as u64 != pointer.len {
-            return Err(lost("the snapshot that the log names has another length"));
+            return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
         }
-        let (meta, machine) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
-        let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
+        let (meta, snapshot) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+        let machine = Machine::restore(&snapshot.machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
         files.remove_others(Some(&pointer.file))?;
-        Ok((store(Some((meta.clone(), path))), Some((meta, machine))))
+        let newest = Newest { meta: meta.clone(), machine, removed: snapshot.removed };
+        Ok((store(Some((meta, path))), Some(newest)))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -90,13 +97,13 @@ impl SnapshotStore {
     }
 
     /// Keeps a snapshot, durably, unless a newer one is kept already.
-    pub(crate) async fn keep(&self, meta: &SnapshotMeta, machine: Bytes) -> io::Result<()> {
+    pub(crate) async fn keep(&self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
         let mut current = self.current.lock().await;
         if current.as_ref().is_some_and(|(newest, _)| newest.last_log_id > meta.last_log_id) {
             return Ok(());
         }
         let (files, kept) = (self.files.clone(), meta.clone());
-        let (path, pointer) = self.blocking.run(move || files.write(&kept, &machine)).await??;
+        let (path, pointer) = self.blocking.run(move || files.write(&kept, &snapshot)).await??;
         let pointer = pointer.encode().map_err(io::Error::other)?;
         let (sender, durable) = oneshot::channel();
         // Where nobody waits any more, this member is ending.
@@ -112,7 +119,7 @@ impl SnapshotStore {
     }
 
     /// The newest snapshot.
-    pub(crate) async fn read_current(&self) -> io::Result<Option<(SnapshotMeta, Bytes)>> {
+    pub(crate) async fn read_current(&self) -> io::Result<Option<(SnapshotMeta, SnapshotBytes)>> {
         let current = self.current.lock().await;
         let Some((_, path)) = current.clone() else { return Ok(None) };
         let files = self.files.clone();
@@ -123,8 +130,8 @@ impl SnapshotStore {
 
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
-    fn write(&self, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<(PathBuf, SnapshotPointer)> {
-        let bytes = encode_snapshot_file(meta, machine).map_err(io::Error::other)?;
+    fn write(&self, meta: &SnapshotMeta, snapshot: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
+        let bytes = encode_snapshot_file(meta, snapshot).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
         let (temporary, path) = (self.dir.join(format!("{name}{TEMPORARY_SUFFIX}")), self.dir.join(format!("{name}{SUFFIX}")));

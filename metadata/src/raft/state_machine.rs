@@ -5,7 +5,7 @@
 use crate::raft::blocking::Blocking;
 use crate::raft::durable::Durable;
 use crate::raft::feed::{Delta, Feed, FeedBounds, FeedWriter};
-use crate::raft::snapshots::SnapshotStore;
+use crate::raft::snapshots::{Newest, SnapshotStore};
 use crate::raft::types::{Applied, LogId, Membership, RaftTypes, SnapshotBytes, SnapshotMeta, StorageError};
 use bytes::Bytes;
 use openraft::storage::RaftStateMachine;
@@ -13,6 +13,7 @@ use openraft::{AnyError, BasicNode, Entry, EntryPayload, OptionalSend, RaftSnaps
 use siltstone_core::CommitIndex;
 use siltstone_format::manifest::Manifest;
 use siltstone_machine::Machine;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -23,6 +24,7 @@ pub(crate) struct StateMachine {
     durable: Arc<Durable>,
     blocking: Blocking,
     manifests: watch::Sender<Manifest>,
+    removed: watch::Sender<Arc<BTreeSet<u64>>>,
     feed: FeedWriter,
 }
 
@@ -32,6 +34,8 @@ struct State {
     machine: Machine,
     last_applied: Option<LogId>,
     membership: Membership,
+    /// The numbers of members that were removed.
+    removed: Arc<BTreeSet<u64>>,
 }
 
 /// The state at one moment, to be written.
@@ -42,22 +46,22 @@ pub(crate) struct SnapshotBuilder {
 }
 
 impl StateMachine {
-    pub(crate) fn new(
-        snapshots: SnapshotStore,
-        newest: Option<(SnapshotMeta, Machine)>,
-        durable: Arc<Durable>,
-        blocking: Blocking,
-        feed: FeedBounds,
-    ) -> Self {
-        let state = newest.map_or_else(State::default, |(meta, machine)| State::restored(&meta, machine));
+    pub(crate) fn new(snapshots: SnapshotStore, newest: Option<Newest>, durable: Arc<Durable>, blocking: Blocking, feed: FeedBounds) -> Self {
+        let state = newest.map_or_else(State::default, State::restored);
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
         let feed = FeedWriter::new(state.machine.manifest().version, feed);
-        Self { state, snapshots, durable, blocking, manifests, feed }
+        let removed = watch::Sender::new(state.removed.clone());
+        Self { state, snapshots, durable, blocking, manifests, removed, feed }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.subscribe()
+    }
+
+    /// The numbers of members that were removed, as of what is applied.
+    pub(crate) fn removed(&self) -> watch::Receiver<Arc<BTreeSet<u64>>> {
+        self.removed.subscribe()
     }
 
     pub(crate) fn feed(&self) -> Feed {
@@ -65,27 +69,38 @@ impl StateMachine {
     }
 
     async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
-        let bytes = snapshot.0.clone();
+        let (bytes, removed) = (snapshot.machine.clone(), snapshot.removed.clone());
         let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
-        self.snapshots.keep(meta, snapshot.0).await?;
+        self.snapshots.keep(meta, snapshot).await?;
         self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta, machine);
+        self.state = State::restored(Newest { meta: meta.clone(), machine, removed });
         self.feed.reset(self.state.machine.manifest().version);
+        self.removed.send_replace(self.state.removed.clone());
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(())
     }
 }
 
 impl State {
-    fn restored(meta: &SnapshotMeta, machine: Machine) -> Self {
-        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership.clone() }
+    fn restored(Newest { meta, machine, removed }: Newest) -> Self {
+        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership, removed }
+    }
+
+    /// Sets the membership. Whoever stood in the one before it and does not in this was removed.
+    fn set_membership(&mut self, membership: Membership) {
+        let stays = |id: &u64| membership.membership().get_node(id).is_some();
+        let gone: Vec<u64> = self.membership.membership().nodes().map(|(id, _)| *id).filter(|id| !stays(id)).collect();
+        if !gone.is_empty() {
+            Arc::make_mut(&mut self.removed).extend(gone);
+        }
+        self.membership = membership;
     }
 
     fn apply(&mut self, entry: Entry<RaftTypes>) -> Applied {
         let index = CommitIndex(entry.log_id.index);
         self.last_applied = Some(entry.log_id);
         if let EntryPayload::Membership(membership) = &entry.payload {
-            self.membership = Membership::new(Some(entry.log_id), membership.clone());
+            self.set_membership(Membership::new(Some(entry.log_id), membership.clone()));
         }
         match entry.payload {
             EntryPayload::Normal(proposal) => Applied(Some(self.machine.apply(index, &proposal.command))),
@@ -127,6 +142,11 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
             replies.push(self.state.apply(entry));
         }
         self.feed.push(places);
+        self.removed.send_if_modified(|removed| {
+            let is_new = !Arc::ptr_eq(removed, &self.state.removed);
+            *removed = self.state.removed.clone();
+            is_new
+        });
         // Before any reply: whoever has one finds the manifest at least that new.
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(replies)
@@ -151,7 +171,7 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {
         let current = self.snapshots.read_current().await;
         let current = current.map_err(|error| StorageIOError::read_snapshot(None, AnyError::new(&error)))?;
-        Ok(current.map(|(meta, machine)| Snapshot { meta, snapshot: Box::new(SnapshotBytes(machine)) }))
+        Ok(current.map(|(meta, snapshot)| Snapshot { meta, snapshot: Box::new(snapshot) }))
     }
 }
 
@@ -164,10 +184,11 @@ impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
             last_membership: state.membership.clone(),
             snapshot_id: snapshots.next_id(last.map(|log_id| log_id.index), last.map_or(0, |log_id| log_id.leader_id.term)),
         };
+        let removed = state.removed.clone();
         let bytes = self.blocking.run(move || state.machine.snapshot().map(Bytes::from).map_err(io::Error::other)).await.flatten();
-        let bytes = bytes.map_err(|error| write_error(&meta, &error))?;
-        snapshots.keep(&meta, bytes.clone()).await.map_err(|error| write_error(&meta, &error))?;
-        Ok(Snapshot { meta, snapshot: Box::new(SnapshotBytes(bytes)) })
+        let snapshot = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, removed };
+        snapshots.keep(&meta, snapshot.clone()).await.map_err(|error| write_error(&meta, &error))?;
+        Ok(Snapshot { meta, snapshot: Box::new(snapshot) })
     }
 }
 

@@ -3,17 +3,19 @@
 //!
 //! Own structures, not openraft's: what lies on disk must not change with a library.
 
-use crate::raft::types::{LogId, Membership, Proposal, RaftTypes, SnapshotMeta};
+use crate::raft::types::{LogId, Membership, Proposal, RaftTypes, SnapshotBytes, SnapshotMeta};
 use bytes::Bytes;
 use openraft::{BasicNode, CommittedLeaderId, Entry, EntryPayload, Vote};
 use serde::{Deserialize, Serialize};
 use siltstone_format::envelope::{EnvelopeError, Kind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const ENTRY: Kind = Kind { what: "log entry", magic: *b"SLre", version: 1 };
 const VOTE: Kind = Kind { what: "vote", magic: *b"SLrv", version: 1 };
 const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
-const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 1 };
+const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 2 };
+const SNAPSHOT_V1: Kind = Kind { version: 1, ..SNAPSHOT };
 const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
 const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 2 };
 const MEMBER_V1: Kind = Kind { version: 1, ..MEMBER };
@@ -63,6 +65,14 @@ struct StoredSnapshot {
     membership_log_id: Option<StoredLogId>,
     members: StoredMembers,
     snapshot_id: String,
+}
+
+/// Version 2: what version 1 has, then this.
+#[derive(Serialize, Deserialize)]
+struct StoredSnapshotV2 {
+    first: StoredSnapshot,
+    /// Numbers of members that were removed.
+    removed: BTreeSet<u64>,
 }
 
 /// Names the snapshot that stands for the entries before it.
@@ -147,28 +157,42 @@ pub(crate) fn decode_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
     LOG_ID.decode::<StoredLogId>(bytes).map(Into::into)
 }
 
-/// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own.
-pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, machine: &[u8]) -> Result<Vec<u8>, EnvelopeError> {
-    let stored = StoredSnapshot {
+/// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own. Where no member was ever removed it is of
+/// version 1, so that members of both versions understand each other.
+pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, snapshot: &SnapshotBytes) -> Result<Vec<u8>, EnvelopeError> {
+    let first = StoredSnapshot {
         last_log_id: meta.last_log_id.map(Into::into),
         membership_log_id: meta.last_membership.log_id().map(Into::into),
         members: StoredMembers::of(meta.last_membership.membership()),
         snapshot_id: meta.snapshot_id.clone(),
     };
-    let mut bytes = SNAPSHOT.encode(&stored)?;
-    bytes.extend_from_slice(machine);
+    let mut bytes = if snapshot.removed.is_empty() {
+        SNAPSHOT_V1.encode(&first)?
+    } else {
+        SNAPSHOT.encode(&StoredSnapshotV2 { first, removed: snapshot.removed.as_ref().clone() })?
+    };
+    bytes.extend_from_slice(&snapshot.machine);
     Ok(bytes)
 }
 
-/// What Raft knows of a snapshot file, and the machine's snapshot.
-pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, Bytes), EnvelopeError> {
-    let (stored, machine): (StoredSnapshot, _) = SNAPSHOT.decode_prefix(bytes)?;
+/// What Raft knows of a snapshot file, and what it holds.
+pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, SnapshotBytes), EnvelopeError> {
+    let ((stored, removed), machine): ((StoredSnapshot, BTreeSet<u64>), _) = match SNAPSHOT_V1.decode_prefix(bytes) {
+        Err(EnvelopeError::Version { .. }) => {
+            let (StoredSnapshotV2 { first, removed }, machine) = SNAPSHOT.decode_prefix(bytes)?;
+            ((first, removed), machine)
+        }
+        other => {
+            let (first, machine) = other?;
+            ((first, BTreeSet::new()), machine)
+        }
+    };
     let meta = SnapshotMeta {
         last_log_id: stored.last_log_id.map(Into::into),
         last_membership: Membership::new(stored.membership_log_id.map(Into::into), stored.members.into()),
         snapshot_id: stored.snapshot_id,
     };
-    Ok((meta, bytes.slice_ref(machine)))
+    Ok((meta, SnapshotBytes { machine: bytes.slice_ref(machine), removed: Arc::new(removed) }))
 }
 
 impl SnapshotPointer {

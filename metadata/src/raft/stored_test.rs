@@ -59,8 +59,25 @@ fn votes_ids_and_pointers_come_back() {
 fn a_snapshot_file_comes_back() {
     let last_membership = Membership::new(Some(log_id(2)), membership());
     let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
-    let bytes = Bytes::from(encode_snapshot_file(&meta, b"machine").unwrap());
-    assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta, Bytes::from_static(b"machine")));
+    let golden = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/raft/golden/snapshot.txt")).unwrap_or_default();
+    let mut written = String::new();
+    // Where nobody was removed, it is a file of version 1, which members of earlier versions read.
+    for (version, removed) in [(1, BTreeSet::new()), (2, BTreeSet::from([3, 300]))] {
+        let snapshot = SnapshotBytes { machine: Bytes::from_static(b"machine"), removed: Arc::new(removed) };
+        let bytes = Bytes::from(encode_snapshot_file(&meta, &snapshot).unwrap());
+        assert_eq!(bytes[4], version);
+        assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta.clone(), snapshot));
+        written.extend(bytes.iter().map(|byte| format!("{byte:02x}")).chain(["\n".to_owned()]));
+        for at in 0..bytes.len() - b"machine".len() {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 0x55;
+            assert!(decode_snapshot_file(&flipped.into()).is_err(), "byte {at} of version {version}");
+        }
+    }
+    if std::env::var_os("SILTSTONE_BLESS").is_some() {
+        return std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/raft/golden/snapshot.txt"), written).unwrap();
+    }
+    assert_eq!(written, golden, "the format changed: that needs a new version number and a reader for the old one");
 }
 
 #[test]

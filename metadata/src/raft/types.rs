@@ -5,6 +5,7 @@ use siltstone_format::{
     command::{Command, Reply},
     envelope::EnvelopeError,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 openraft::declare_raft_types!(
@@ -50,6 +51,11 @@ impl Proposal {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied(pub(crate) Option<Reply>);
 
-/// A snapshot of the machine in one piece. Clones share the bytes.
+/// What a snapshot holds beside what Raft knows of it. Clones are cheap.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SnapshotBytes(pub Bytes);
+pub struct SnapshotBytes {
+    /// The machine in one piece.
+    pub machine: Bytes,
+    /// The numbers of members that were removed: they are never used again.
+    pub removed: Arc<BTreeSet<u64>>,
+}
