@@ -6,7 +6,7 @@
 mod support;
 
 use openraft::raft::AppendEntriesResponse;
-use siltstone_core::ErrorKind;
+use siltstone_core::{ErrorKind, Incarnation};
 use siltstone_disk::{Fault, FaultKind, LossyDisk};
 use siltstone_format::manifest::Manifest;
 use siltstone_metadata::MetadataNode;
@@ -93,6 +93,29 @@ fn an_error_at_any_operation_of_a_start_is_a_clean_refusal_and_the_next_start_is
 }
 
 #[test]
+fn an_error_at_any_operation_while_a_group_is_founded_leaves_a_directory_that_starts() {
+    let mut counts = Counts::default();
+    for fault in FAULTS {
+        for nth in 1.. {
+            let disk = LossyDisk::new();
+            disk.fail_operation(nth, fault);
+            let started = shown(&disk);
+            if disk.counts().faults == 0 {
+                break;
+            }
+            if started.is_ok() {
+                counts.went_on += 1
+            } else {
+                counts.refused += 1
+            }
+            check_restarts(&disk, |found| found.incarnation == Incarnation(0xabc), &format!("{fault:?} at operation {nth} of a founding"));
+        }
+    }
+    println!("foundings: {counts:?}");
+    assert!(counts.refused > 30, "{counts:?}");
+}
+
+#[test]
 fn an_error_at_any_operation_of_a_snapshot_and_the_purge_behind_it_loses_nothing() {
     let mut counts = Counts::default();
     let directory = directory();
@@ -100,7 +123,7 @@ fn an_error_at_any_operation_of_a_snapshot_and_the_purge_behind_it_loses_nothing
         for nth in 1.. {
             let disk = disk_with(&directory);
             let what = format!("{fault:?} at operation {nth} of a snapshot");
-            let (acknowledged, fatal, snapshot) = run(async {
+            let (acknowledged, fatal, snapshot, given_up) = run(async {
                 let (node, fatal) = start(&disk, config(), NoPeers, &Steps::default()).await;
                 let node = node.unwrap();
                 disk.fail_operation(nth, fault);
@@ -109,11 +132,15 @@ fn an_error_at_any_operation_of_a_snapshot_and_the_purge_behind_it_loses_nothing
                 let acknowledged = create(&node, "i").await.is_ok();
                 // Its end is noticed at the next look.
                 tokio::time::sleep(Duration::from_secs(1)).await;
+                let status = node.status().await;
+                let given_up = status.purged_index.is_some()
+                    && status.purged_index == status.snapshot_index
+                    && node.wal_metrics().snapshot().segments_removed > 0;
                 node.shutdown().await;
-                (acknowledged, fatal.load(Ordering::SeqCst), snapshot)
+                (acknowledged, fatal.load(Ordering::SeqCst), snapshot, given_up)
             });
             if disk.counts().faults == 0 {
-                assert!(acknowledged && snapshot && fatal == 0);
+                assert!(acknowledged && snapshot && fatal == 0 && given_up, "without an error, the whole way is gone");
                 break;
             }
             if fatal == 0 {

@@ -25,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(400);
 /// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a host that is gone says nothing.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 
-/// The way to the other members over gRPC. To each member there are two connections, so that no heartbeat waits behind a snapshot.
+/// The way to the other members over gRPC. To each member there are several connections, so that no heartbeat waits behind a snapshot.
 pub struct GrpcTransport {
     node_id: u64,
     tls: Option<ClientTlsConfig>,
@@ -41,6 +41,8 @@ pub struct GrpcTransport {
 enum Lane {
     Short,
     Snapshots,
+    /// Candidates are looked for where they say that they are, which may not be where the membership has them.
+    Hellos,
 }
 
 struct Lanes {
@@ -112,7 +114,11 @@ impl GrpcTransport {
 
     async fn send(&self, peer: &Peer, request: WireRequest) -> Result<WireResponse, CallError> {
         let header = Some(self.header(peer));
-        let lane = if matches!(request, WireRequest::Snapshot { .. }) { Lane::Snapshots } else { Lane::Short };
+        let lane = match request {
+            WireRequest::Snapshot { .. } => Lane::Snapshots,
+            WireRequest::Hello => Lane::Hellos,
+            _ => Lane::Short,
+        };
         let mut client = self.client(peer, lane)?;
         Ok(match request {
             WireRequest::Append { vote: leader, previous, committed, entries } => {
