@@ -1,8 +1,9 @@
 //! Why a process does not start.
 
-use siltstone_core::{ErrorKind, Incarnation};
+use siltstone_core::ErrorKind;
 use siltstone_indexer::IndexerError;
 use siltstone_metadata::raft::StartError;
+use siltstone_metadata_publish::OwnerError;
 use siltstone_store::StoreError;
 use std::io;
 use std::path::PathBuf;
@@ -22,19 +23,8 @@ pub enum DevError {
     #[error("open the object store: {0}")]
     Store(#[from] StoreError),
     /// The store belongs to another group.
-    #[error(
-        "open the object store: {place} belongs to another group (incarnation {other:x}, this one is {mine:x}); \
-         two groups can't share a store: choose another place, or start with the data directory that belongs to it",
-        other = .other.0, mine = .incarnation.0
-    )]
-    OtherOwner {
-        /// The store.
-        place: String,
-        /// Who claimed it.
-        other: Incarnation,
-        /// Who we are.
-        incarnation: Incarnation,
-    },
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
     /// The metadata group does not start.
     #[error("start the metadata group: {}", chain(.0))]
     Metadata(#[from] StartError),
@@ -54,7 +44,7 @@ impl DevError {
                 _ => ErrorKind::Unavailable,
             },
             Self::Store(error) => error.kind(),
-            Self::OtherOwner { .. } => ErrorKind::Conflict,
+            Self::Owner(error) => error.kind(),
             Self::Metadata(error) => error.kind(),
             Self::Indexer(error) => error.kind(),
         }

@@ -8,17 +8,17 @@
 //! What is deliberately not here: command lines (`siltstone`), listening (`siltstone_indexer::serve`).
 
 mod error;
-mod owner;
 mod unknown;
 
 pub use error::DevError;
 
-use siltstone_core::{Clock, Incarnation};
+use siltstone_core::Clock;
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_indexer::{Indexer, IndexerConfig, IndexerError};
 use siltstone_metadata::raft::{Blocking, NoPeers};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_metadata_publish::{claim_first, fresh_incarnation};
 use siltstone_store::{ObjectStore, ObjectStoreConfig, StoreOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl DevNode {
             dir: config.data.join("metadata"),
             clock: clock.clone(),
             transport: Arc::new(NoPeers),
-            incarnation: Incarnation(random.max(1)),
+            incarnation: fresh_incarnation(random),
             seed: random,
             blocking: Blocking::Threads,
             on_fatal: Arc::new(move |error: &_| on_fatal(format!("{error}"))),
@@ -97,7 +97,7 @@ impl DevNode {
     }
 
     async fn begin(config: IndexerConfig, metadata: &MetadataNode, store: Arc<dyn ObjectStore>, clock: Arc<dyn Clock>) -> Result<Indexer, DevError> {
-        owner::claim(store.as_ref(), metadata.incarnation()).await?;
+        claim_first(store.as_ref(), metadata.incarnation(), clock.now_ms()).await?;
         // Before the indexer begins new epochs, which the lost ones would be taken for.
         let manifest = metadata.linearizable_manifest().await.map_err(IndexerError::from)?;
         let unknown = unknown::first_unknown(store.as_ref(), &manifest).await?;

@@ -19,6 +19,6 @@ mod watch;
 
 pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
 pub use server::{ServeConfig, ServeError, serve};
-pub use status::LEADER_TRAILER;
+pub use status::{LEADER_TRAILER, OUTCOME_TRAILER};
 pub use tls::{TlsError, TlsFiles};
 pub use transport::GrpcTransport;

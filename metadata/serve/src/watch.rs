@@ -16,6 +16,7 @@ use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::watch_response::Event;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tonic::Status;
 
@@ -41,6 +42,8 @@ struct Watcher {
 enum Step {
     /// It has this position, or none.
     Begin { from: CommitToken },
+    /// It waits for the state. The task goes on without it, for whoever comes next.
+    Wait { state: JoinHandle<Result<Arc<EncodedState>, Status>> },
     /// It gets the state, from this byte on.
     State { state: Arc<EncodedState>, sent: usize },
     /// It stands at a position, and has yet to be told that the member has come there.
@@ -77,6 +80,11 @@ impl Watcher {
         loop {
             match &mut self.step {
                 Step::Begin { from } => self.step = begin(&self.node, &self.states, *from).await?,
+                Step::Wait { state } => match timeout(BEAT, state).await {
+                    Ok(encoded) => self.step = Step::State { state: encoded.map_err(|error| Status::unavailable(error.to_string()))??, sent: 0 },
+                    // A long state takes a while: silence would send the watcher to another member, to wait there anew.
+                    Err(_) => return Ok(nothing_new(self.node.manifest().version)),
+                },
                 Step::State { state, sent } => {
                     let end = state.bytes.len().min(*sent + MESSAGE_BYTES);
                     let (is_last, bytes) = (end == state.bytes.len(), state.bytes.slice(*sent..end));
@@ -118,7 +126,7 @@ impl Watcher {
     }
 }
 
-async fn begin(node: &MetadataNode, states: &StateCache, from: CommitToken) -> Result<Step, Status> {
+async fn begin(node: &MetadataNode, states: &Arc<StateCache>, from: CommitToken) -> Result<Step, Status> {
     // A member that knows no life of its group yet has nothing to show: its own state would be older than any.
     let mut manifests = node.watch();
     let known = manifests.wait_for(|manifest| manifest.incarnation != Incarnation(0)).await;
@@ -130,7 +138,12 @@ async fn begin(node: &MetadataNode, states: &StateCache, from: CommitToken) -> R
             Err(error @ FeedError::Ended { .. }) => return Err(ended(error)),
         }
     }
-    Ok(Step::State { state: states.current(node).await?, sent: 0 })
+    let (node, states) = (node.clone(), states.clone());
+    Ok(Step::Wait { state: tokio::spawn(async move { states.current(&node).await }) })
+}
+
+const fn nothing_new(applied: CommitIndex) -> Event {
+    Event::Deltas(pb::Deltas { deltas: Vec::new(), applied_index: applied.0 })
 }
 
 fn message(deltas: &Deltas, places: Vec<Delta>) -> Event {

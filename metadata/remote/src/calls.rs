@@ -1,0 +1,142 @@
+//! Calls that the leader alone takes, and what their failures mean.
+
+use crate::members::{Lane, Members};
+use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_format::command::{CommandBody, Reply};
+use siltstone_metadata_client::ClientError;
+use siltstone_proto::metadata::v1 as pb;
+use siltstone_proto::metadata::v1::group_client::GroupClient;
+use std::collections::VecDeque;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+/// The trailer that names the leader's address.
+const LEADER_TRAILER: &str = "siltstone-leader";
+
+/// The trailer of a member's own refusals: without it, UNAVAILABLE may be the word of something in between.
+const OUTCOME_TRAILER: &str = "siltstone-outcome";
+
+/// What a failed call means.
+enum Failure {
+    /// The member took nothing in.
+    Refused { reason: String, leader: Option<String> },
+    /// The command may be applied, now or later.
+    Unknown { reason: String },
+}
+
+/// Calls to the leader. Clones share what is known of it.
+#[derive(Clone)]
+pub(crate) struct Calls {
+    members: Arc<Members>,
+}
+
+impl Calls {
+    pub(crate) const fn new(members: Arc<Members>) -> Self {
+        Self { members }
+    }
+
+    pub(crate) async fn propose(&self, body: &CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        let unknown = |reason: String| ClientError::UnknownOutcome { reason };
+        let name = body.name();
+        let command: bytes::Bytes = body.encode().map_err(|error| ClientError::Unavailable { reason: error.to_string() })?.into();
+        let answer = self.at_leader(|mut client| {
+            let request = pb::ProposeRequest { command: command.clone() };
+            async move { client.propose(request).await }
+        });
+        let answer = match answer.await {
+            Ok(answer) => answer,
+            Err(Failure::Refused { reason, .. }) => return Err(ClientError::Unavailable { reason }),
+            Err(Failure::Unknown { reason }) => return Err(unknown(format!("{name}: {reason}"))),
+        };
+        let token = answer.token.ok_or_else(|| unknown(format!("{name}: the answer names no position")))?;
+        let reply = Reply::decode(&answer.reply).map_err(|error| unknown(format!("{name}: {error}")))?;
+        Ok((CommitToken { incarnation: Incarnation(token.incarnation), index: CommitIndex(token.index) }, reply))
+    }
+
+    pub(crate) async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+        let answer = self.at_leader(|mut client| async move { client.read_index(pb::ReadIndexRequest {}).await }).await;
+        let reason_of = |failure: Failure| match failure {
+            Failure::Refused { reason, .. } | Failure::Unknown { reason } => reason,
+        };
+        answer.map(|answer| CommitIndex(answer.index)).map_err(|failure| ClientError::Unavailable { reason: reason_of(failure) })
+    }
+
+    /// Asks members until one takes the call, or one may have taken it: then nobody else is asked.
+    async fn at_leader<C, F, T>(&self, call: C) -> Result<T, Failure>
+    where
+        C: Fn(GroupClient<Channel>) -> F,
+        F: Future<Output = Result<tonic::Response<T>, Status>>,
+    {
+        let config = self.members.config();
+        let deadline = Instant::now() + Duration::from_millis(config.leader_ms_max);
+        let (mut failures, mut last) = (0, String::new());
+        loop {
+            let mut addresses: VecDeque<String> = self.members.order().into();
+            let mut asked = Vec::new();
+            while let Some(address) = addresses.pop_front() {
+                if asked.contains(&address) {
+                    continue;
+                }
+                let Ok(client) = self.members.client(&address, Lane::Calls) else { continue };
+                let failure = match timeout(config.call_timeout(), call(client)).await {
+                    Ok(Ok(answer)) => {
+                        self.members.set_leader(Some(address));
+                        return Ok(answer.into_inner());
+                    }
+                    Ok(Err(status)) => failure(&status),
+                    Err(_) => Failure::Unknown { reason: format!("{address} did not answer within {} ms", config.call_ms_max) },
+                };
+                self.members.set_leader(None);
+                match failure {
+                    Failure::Refused { reason, leader } => {
+                        last = format!("{address}: {reason}");
+                        if let Some(leader) = leader {
+                            self.members.set_leader(Some(leader.clone()));
+                            addresses.push_front(leader);
+                        }
+                    }
+                    Failure::Unknown { reason } => return Err(Failure::Unknown { reason: format!("{address}: {reason}") }),
+                }
+                asked.push(address);
+            }
+            if Instant::now() >= deadline {
+                return Err(Failure::Refused { reason: last, leader: None });
+            }
+            sleep(self.members.backoff(failures).min(Duration::from_millis(200))).await;
+            failures += 1;
+        }
+    }
+}
+
+/// Only what certainly changed nothing is a refusal: a call that was never sent, since no connection came about, or one that a member itself refused.
+/// A status that our own side made while a call was under way says nothing about the call's fate.
+fn failure(status: &Status) -> Failure {
+    let reason = status.message().to_owned();
+    if is_unsent(status) {
+        return Failure::Refused { reason, leader: None };
+    }
+    let is_members_word = status.source().is_none();
+    let leader = status.metadata().get(LEADER_TRAILER).and_then(|address| address.to_str().ok()).map(str::to_owned);
+    let is_refusal = status.metadata().get(OUTCOME_TRAILER).is_some_and(|outcome| outcome == "refused");
+    match status.code() {
+        Code::Unavailable if is_refusal => Failure::Refused { reason, leader },
+        // An older program that can't read the command, or one that does not have the service.
+        Code::InvalidArgument | Code::Unimplemented if is_members_word => Failure::Refused { reason, leader },
+        code => Failure::Unknown { reason: format!("{code:?}: {reason}") },
+    }
+}
+
+fn is_unsent(status: &Status) -> bool {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if error.is::<tonic::ConnectError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
