@@ -53,7 +53,8 @@ pub enum TlsError {
 
 impl TlsFiles {
     pub(crate) fn server(&self) -> Result<ServerTlsConfig, TlsError> {
-        Ok(ServerTlsConfig::new().identity(self.identity()?).client_ca_root(Certificate::from_pem(self.authorities()?)))
+        let authorities = Certificate::from_pem(self.authorities()?);
+        Ok(ServerTlsConfig::new().identity(self.identity()?).client_ca_root(authorities))
     }
 
     /// What a caller connects with.
@@ -61,7 +62,7 @@ impl TlsFiles {
     /// # Errors
     /// [`TlsError`] names the file that is not read, or does not hold what it should.
     pub fn client(&self) -> Result<ClientTlsConfig, TlsError> {
-        let config = ClientTlsConfig::new().identity(self.identity()?).ca_certificate(Certificate::from_pem(self.authorities()?));
+        let config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(self.authorities()?)).identity(self.identity()?);
         let config = match &self.server_name {
             Some(name) => config.domain_name(name.clone()),
             None => config,
@@ -103,6 +104,9 @@ fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>
     if certificates.is_empty() { Err(content("it has no certificate in PEM".to_owned())) } else { Ok(certificates) }
 }
 
+/// What the libraries below say of every error, before they say which.
+const SAYS_NOTHING: &str = "transport error";
+
 /// An error and what caused it, in one line, nothing twice.
 pub(crate) fn with_sources(error: &dyn Error) -> String {
     with_causes(error.to_string(), error.source())
@@ -111,12 +115,23 @@ pub(crate) fn with_sources(error: &dyn Error) -> String {
 pub(crate) fn with_causes(mut text: String, mut source: Option<&dyn Error>) -> String {
     while let Some(cause) = source {
         let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
+        if text == SAYS_NOTHING {
+            text = cause_text;
+        } else if cause_text != SAYS_NOTHING && !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }
         source = cause.source();
     }
     text
+}
+
+/// What a failure to connect means where one side speaks TLS and the other does not: each sees bytes that it does not understand.
+pub(crate) fn hint(reason: &str, speaks_tls: bool) -> &'static str {
+    match speaks_tls {
+        true if reason.contains("InvalidContentType") => " (the other side does not seem to speak TLS)",
+        false if reason.contains("invalid size") => " (the other side seems to want TLS)",
+        _ => "",
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -1,7 +1,7 @@
 //! The way to the other members over gRPC.
 
 use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_hello, wire_log_id, wire_vote};
-use crate::tls::{TlsError, TlsFiles, with_causes, with_sources};
+use crate::tls::{TlsError, TlsFiles, hint, with_causes, with_sources};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use siltstone_core::Incarnation;
@@ -170,13 +170,17 @@ impl Transport for GrpcTransport {
                 self.forget_told(to.id);
                 Ok(answer.into())
             }
-            Err(CallError::Status(status)) if status.code() != Code::Unavailable => Err(refused(status.message().to_owned())),
+            // A status with a cause was not sent by the member: it was not reached.
+            Err(CallError::Status(status)) if status.code() != Code::Unavailable && status.source().is_none() => {
+                Err(refused(status.message().to_owned()))
+            }
             Err(CallError::Missing(missing)) => Err(refused(missing.to_string())),
             Err(error) => {
-                let reason = match &error {
+                let mut reason = match &error {
                     CallError::Status(status) => with_causes(status.message().to_owned(), status.source()),
                     other => with_sources(other),
                 };
+                reason.push_str(hint(&reason, self.tls.is_some()));
                 self.tell(to, &reason);
                 Err(TransportError::Unreachable { to: to.id, address: to.address.clone(), reason })
             }

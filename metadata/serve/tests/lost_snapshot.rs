@@ -4,7 +4,7 @@
 
 mod support;
 
-use siltstone_format::command::CommandBody;
+use siltstone_format::command::{CommandBody, Reply};
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
 use std::collections::BTreeMap;
@@ -46,11 +46,12 @@ async fn a_snapshot_that_is_lost_half_way_holds_its_follower_up_for_seconds_only
     let (disk, address) = (away.disk.clone(), away.address.clone());
     away.stop().await;
     let nodes: Vec<&MetadataNode> = served.values().map(|member| &member.node).collect();
-    for number in 0..40 {
-        let body = CommandBody::PutSetting { key: format!("k{number}"), value: Some(vec![7; 60_000]), expected: None };
-        while leader(&nodes).await.propose(body.clone()).await.is_err() {}
+    for number in 0..80 {
+        let body = CommandBody::PutSetting { key: format!("k{number}"), value: Some(vec![7; 16_000]), expected: None };
+        while !matches!(leader(&nodes).await.propose(body.clone()).await, Ok((_, Reply::Setting { .. }))) {}
     }
-    proxy.lose_after(1 << 20);
+    // The snapshot has more than twice as much.
+    proxy.lose_after(512 << 10);
     let listener = tokio::net::TcpListener::bind(&address).await.unwrap();
     let begun = Instant::now();
     let back = Served::start_on(disk, 3, listener, members.clone(), None, settings).await;

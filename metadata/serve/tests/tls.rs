@@ -95,14 +95,15 @@ async fn who_has_no_certificate_of_the_authority_is_refused_with_the_reason() {
     let expired = authority.files("expired", "127.0.0.1", true);
     let text = refused(Some(&expired), &server.address).await;
     assert!(text.contains("CertificateExpired"), "{text}");
-    refused(None, &server.address).await;
+    let text = refused(None, &server.address).await;
+    assert!(text.contains("seems to want TLS"), "{text}");
 
     // A client that shows none.
     let authorities = Certificate::from_pem(std::fs::read(&good.authority).unwrap());
     let endpoint = Endpoint::from_shared(format!("https://{}", server.address)).unwrap();
     let channel = endpoint.tls_config(ClientTlsConfig::new().ca_certificate(authorities)).unwrap().connect_lazy();
     let status = GroupClient::new(channel).status(pb::StatusRequest {}).await.unwrap_err();
-    let mut causes = std::iter::successors(status.source(), |error| error.source()).map(ToString::to_string);
+    let mut causes = std::iter::successors(status.source(), |&error| error.source()).map(ToString::to_string);
     assert!(causes.any(|cause| cause.contains("CertificateRequired")), "{status:?}");
     server.stop().await;
 }
@@ -130,7 +131,8 @@ async fn a_member_without_tls_is_told_from_one_that_is_away() {
     let (id, listener) = listeners(&[1]).await.pop_first().unwrap();
     let members = BTreeMap::from([(1, listener.local_addr().unwrap().to_string())]);
     let plain = Served::start(id, listener, members, None, |_| {}).await;
-    refused(Some(&authority.files("good", "127.0.0.1", false)), &plain.address).await;
+    let text = refused(Some(&authority.files("good", "127.0.0.1", false)), &plain.address).await;
+    assert!(text.contains("does not seem to speak TLS"), "{text}");
     plain.stop().await;
 }
 
