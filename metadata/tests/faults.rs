@@ -1,5 +1,5 @@
-//! Every single file operation fails once, while a member starts, takes a snapshot, gets one from a leader, and gives up its log: a clean refusal or a
-//! member that ends, and a next start that finds all that was acknowledged.
+//! Every single file operation fails once, while a member starts, takes a snapshot, gets one from a leader, and gives up its log: a clean refusal or
+//! a member that ends, and a next start that finds all that was acknowledged.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -129,7 +129,8 @@ pub(crate) fn with_causes(mut text: String, mut source: Option<&dyn Error>) -> S
 pub(crate) fn hint(reason: &str, speaks_tls: bool) -> &'static str {
     match speaks_tls {
         true if reason.contains("InvalidContentType") => " (the other side does not seem to speak TLS)",
-        false if reason.contains("invalid size") => " (the other side seems to want TLS)",
+        // What comes of it depends on who hangs up first.
+        false if ["invalid size", "broken pipe", "reset"].iter().any(|text| reason.contains(text)) => " (perhaps the other side wants TLS)",
         _ => "",
     }
 }
