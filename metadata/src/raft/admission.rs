@@ -152,7 +152,9 @@ impl Inner {
         // An error means that Raft has ended: then nothing lives here.
         let lives = self.raft.is_initialized().await.unwrap_or(false);
         let phase = if lives { Phase::Lives } else { *self.admission.phase.lock() };
-        Hello { node_id: self.config.node_id, directory: self.admission.directory, phase, session: self.admission.session }
+        let Inner { config, admission, .. } = self;
+        let (command_version, session) = (config.command_version_max, admission.session);
+        Hello { node_id: config.node_id, directory: admission.directory, phase, command_version, session }
     }
 
     /// Asks a member who it is.

@@ -8,7 +8,6 @@ use openraft::error::{ChangeMembershipError, ClientWriteError, RaftError};
 use openraft::{BasicNode, ChangeMembers};
 use siltstone_core::ErrorKind;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Entries that a learner may lack when it is given a vote: a second's worth at a busy group's rate, so that commits do not wait for it to catch up.
 const LAG_ENTRIES_MAX: u64 = 1_000;
@@ -64,6 +63,21 @@ pub enum MembershipError {
         /// Where it was looked for.
         address: String,
     },
+    /// Its program is too old.
+    #[error(
+        "add metadata member {id} at {address}: its program reads commands up to version {version}, and the group's log holds version {needed}; start it \
+         with a newer program"
+    )]
+    OldProgram {
+        /// The number.
+        id: u64,
+        /// Where it was found.
+        address: String,
+        /// The newest version of commands that it reads.
+        version: u16,
+        /// The version that it must read.
+        needed: u16,
+    },
     /// It does not answer.
     #[error(
         "add metadata member {id} at {address}: it does not answer there; start it on an empty directory: siltstone metadata serve --join --id {id}"
@@ -116,6 +130,7 @@ impl MembershipError {
             | Self::NotThere { .. }
             | Self::OtherDirectory { .. }
             | Self::Silent { .. }
+            | Self::OldProgram { .. }
             | Self::HasVote { .. }
             | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
@@ -136,11 +151,19 @@ impl MetadataNode {
             let is_same = known == address;
             return if is_same { Ok(()) } else { Err(MembershipError::Taken { id, address: address.to_owned(), known }) };
         }
-        if self.inner.removed_members().await?.contains(&id) {
+        // From here on, no newer commands come into use behind the question.
+        let _gate = self.inner.versions.lock().await;
+        // Whoever led before may have removed members.
+        self.inner.catch_up().await.map_err(|_| MembershipError::NoQuorum)?;
+        if self.inner.removed.borrow().contains(&id) {
             return Err(MembershipError::Removed { id, address: address.to_owned() });
         }
         let peer = Peer { id, address: address.to_owned(), directory: 0 };
         let hello = self.inner.ask_hello(&peer).await.ok_or_else(|| MembershipError::Silent { id, address: address.to_owned() })?;
+        let (version, needed) = (hello.command_version, self.inner.versions.needed());
+        if version < needed {
+            return Err(MembershipError::OldProgram { id, address: address.to_owned(), version, needed });
+        }
         let peer = Peer { directory: hello.directory, ..peer };
         let nodes = BTreeMap::from([(id, BasicNode { addr: peer.to_text() })]);
         self.inner.change(ChangeMembers::AddNodes(nodes)).await
@@ -230,18 +253,6 @@ impl Inner {
 
     fn member(&self, id: u64) -> Option<Peer> {
         self.raft.metrics().borrow().membership_config.membership().get_node(&id).map(|node| Peer::from_text(id, &node.addr))
-    }
-
-    /// The numbers of all members that were removed, by whomever led. This one may lead since a moment ago, and not have applied all that others did.
-    async fn removed_members(&self) -> Result<Arc<BTreeSet<u64>>, MembershipError> {
-        let patience = self.config.propose_timeout();
-        let index = self.read_index_within(patience).await.map_err(|_| MembershipError::NoQuorum)?;
-        let mut manifests = self.manifests.clone();
-        let applied = tokio::time::timeout(patience, manifests.wait_for(|manifest| manifest.version >= index)).await;
-        if !applied.is_ok_and(|seen| seen.is_ok()) {
-            return Err(MembershipError::NoQuorum);
-        }
-        Ok(self.removed.borrow().clone())
     }
 
     /// Changes the membership by joint consensus (Raft's dissertation, section 4.3), members that lose their vote staying as learners.

@@ -37,6 +37,7 @@ mod stored;
 mod supervisor;
 mod transport;
 mod types;
+mod versions;
 mod wire;
 
 pub use admission::Phase;

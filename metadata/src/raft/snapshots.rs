@@ -36,10 +36,13 @@ pub(crate) struct SnapshotStore {
     kept: Arc<Kept>,
 }
 
-/// The newest snapshot, read.
+/// The newest snapshot, as a start finds it.
 pub(crate) struct Newest {
     pub(crate) meta: SnapshotMeta,
     pub(crate) machine: Machine,
+    /// The newest version of commands that the log before it holds.
+    pub(crate) command_version: u16,
+    /// The numbers of members that were removed.
     pub(crate) removed: Arc<BTreeSet<u64>>,
 }
 
@@ -52,8 +55,14 @@ struct Files {
 }
 
 impl SnapshotStore {
-    /// Opens the directory and reads the newest snapshot: what Raft knows of it, and the machine. Blocks on the disk.
-    pub(crate) fn open(disk: Arc<dyn Disk>, dir: PathBuf, wal: Arc<Wal>, blocking: Blocking) -> Result<(Self, Option<Newest>), StartError> {
+    /// Opens the directory and reads the newest snapshot, unless it is of commands above `version_max`. Blocks on the disk.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        dir: PathBuf,
+        wal: Arc<Wal>,
+        blocking: Blocking,
+        version_max: u16,
+    ) -> Result<(Self, Option<Newest>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
         let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
@@ -78,11 +87,13 @@ impl SnapshotStore {
         if bytes.len() as u64 != pointer.len {
             return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
         }
-        let (meta, snapshot) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
-        let machine = Machine::restore(&snapshot.machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
+        let (meta, SnapshotBytes { machine, command_version, removed }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+        if command_version > version_max {
+            return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
+        }
+        let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
         files.remove_others(Some(&pointer.file))?;
-        let newest = Newest { meta: meta.clone(), machine, removed: snapshot.removed };
-        Ok((store(Some((meta, path))), Some(newest)))
+        Ok((store(Some((meta.clone(), path))), Some(Newest { meta, machine, command_version, removed })))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -97,13 +108,13 @@ impl SnapshotStore {
     }
 
     /// Keeps a snapshot, durably, unless a newer one is kept already.
-    pub(crate) async fn keep(&self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
+    pub(crate) async fn keep(&self, meta: &SnapshotMeta, content: SnapshotBytes) -> io::Result<()> {
         let mut current = self.current.lock().await;
         if current.as_ref().is_some_and(|(newest, _)| newest.last_log_id > meta.last_log_id) {
             return Ok(());
         }
         let (files, kept) = (self.files.clone(), meta.clone());
-        let (path, pointer) = self.blocking.run(move || files.write(&kept, &snapshot)).await??;
+        let (path, pointer) = self.blocking.run(move || files.write(&kept, &content)).await??;
         let pointer = pointer.encode().map_err(io::Error::other)?;
         let (sender, durable) = oneshot::channel();
         // Where nobody waits any more, this member is ending.
@@ -130,8 +141,8 @@ impl SnapshotStore {
 
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
-    fn write(&self, meta: &SnapshotMeta, snapshot: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
-        let bytes = encode_snapshot_file(meta, snapshot).map_err(io::Error::other)?;
+    fn write(&self, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
+        let bytes = encode_snapshot_file(meta, content).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
         let (temporary, path) = (self.dir.join(format!("{name}{TEMPORARY_SUFFIX}")), self.dir.join(format!("{name}{SUFFIX}")));

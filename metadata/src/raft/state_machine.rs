@@ -16,6 +16,7 @@ use siltstone_machine::Machine;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use tokio::sync::watch;
 
 pub(crate) struct StateMachine {
@@ -26,6 +27,8 @@ pub(crate) struct StateMachine {
     manifests: watch::Sender<Manifest>,
     removed: watch::Sender<Arc<BTreeSet<u64>>>,
     feed: FeedWriter,
+    /// The state's, for readers.
+    command_version: Arc<AtomicU16>,
 }
 
 /// Everything that a snapshot holds. Clones are cheap.
@@ -36,6 +39,8 @@ struct State {
     membership: Membership,
     /// The numbers of members that were removed.
     removed: Arc<BTreeSet<u64>>,
+    /// The newest version of commands that were applied.
+    command_version: u16,
 }
 
 /// The state at one moment, to be written.
@@ -52,7 +57,8 @@ impl StateMachine {
         let manifests = watch::Sender::new(state.machine.manifest().clone());
         let feed = FeedWriter::new(state.machine.manifest().version, feed);
         let removed = watch::Sender::new(state.removed.clone());
-        Self { state, snapshots, durable, blocking, manifests, removed, feed }
+        let command_version = Arc::new(AtomicU16::new(state.command_version));
+        Self { state, snapshots, durable, blocking, manifests, removed, feed, command_version }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
@@ -64,16 +70,22 @@ impl StateMachine {
         self.removed.subscribe()
     }
 
+    /// The newest version of commands that were applied, as it rises.
+    pub(crate) fn command_version(&self) -> Arc<AtomicU16> {
+        self.command_version.clone()
+    }
+
     pub(crate) fn feed(&self) -> Feed {
         self.feed.reader()
     }
 
     async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
-        let (bytes, removed) = (snapshot.machine.clone(), snapshot.removed.clone());
+        let SnapshotBytes { machine: bytes, command_version, removed } = snapshot.clone();
         let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
         self.snapshots.keep(meta, snapshot).await?;
         self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(Newest { meta: meta.clone(), machine, removed });
+        self.state = State::restored(Newest { meta: meta.clone(), machine, command_version, removed });
+        self.command_version.store(command_version, Ordering::Release);
         self.feed.reset(self.state.machine.manifest().version);
         self.removed.send_replace(self.state.removed.clone());
         self.manifests.send_replace(self.state.machine.manifest().clone());
@@ -82,8 +94,8 @@ impl StateMachine {
 }
 
 impl State {
-    fn restored(Newest { meta, machine, removed }: Newest) -> Self {
-        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership, removed }
+    fn restored(Newest { meta, machine, command_version, removed }: Newest) -> Self {
+        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership, removed, command_version }
     }
 
     /// Sets the membership. Whoever stood in the one before it and does not in this was removed.
@@ -103,7 +115,10 @@ impl State {
             self.set_membership(Membership::new(Some(entry.log_id), membership.clone()));
         }
         match entry.payload {
-            EntryPayload::Normal(proposal) => Applied(Some(self.machine.apply(index, &proposal.command))),
+            EntryPayload::Normal(proposal) => {
+                self.command_version = self.command_version.max(proposal.version());
+                Applied(Some(self.machine.apply(index, &proposal.command)))
+            }
             EntryPayload::Blank | EntryPayload::Membership(_) => {
                 // The machine starts at position 0, which in every log is the founding membership.
                 if index > CommitIndex(0) {
@@ -147,6 +162,7 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
             *removed = self.state.removed.clone();
             is_new
         });
+        self.command_version.store(self.state.command_version, Ordering::Release);
         // Before any reply: whoever has one finds the manifest at least that new.
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(replies)
@@ -171,14 +187,14 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {
         let current = self.snapshots.read_current().await;
         let current = current.map_err(|error| StorageIOError::read_snapshot(None, AnyError::new(&error)))?;
-        Ok(current.map(|(meta, snapshot)| Snapshot { meta, snapshot: Box::new(snapshot) }))
+        Ok(current.map(|(meta, content)| Snapshot { meta, snapshot: Box::new(content) }))
     }
 }
 
 impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
     async fn build_snapshot(&mut self) -> Result<Snapshot<RaftTypes>, StorageError> {
         let (state, snapshots) = (self.state.clone(), self.snapshots.clone());
-        let last = state.last_applied;
+        let (last, command_version) = (state.last_applied, state.command_version);
         let meta = SnapshotMeta {
             last_log_id: last,
             last_membership: state.membership.clone(),
@@ -186,9 +202,9 @@ impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
         };
         let removed = state.removed.clone();
         let bytes = self.blocking.run(move || state.machine.snapshot().map(Bytes::from).map_err(io::Error::other)).await.flatten();
-        let snapshot = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, removed };
-        snapshots.keep(&meta, snapshot.clone()).await.map_err(|error| write_error(&meta, &error))?;
-        Ok(Snapshot { meta, snapshot: Box::new(snapshot) })
+        let content = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, command_version, removed };
+        snapshots.keep(&meta, content.clone()).await.map_err(|error| write_error(&meta, &error))?;
+        Ok(Snapshot { meta, snapshot: Box::new(content) })
     }
 }
 

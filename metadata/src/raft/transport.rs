@@ -57,6 +57,8 @@ pub struct Hello {
     pub directory: u64,
     /// How far it has come.
     pub phase: Phase,
+    /// The newest version of commands that it reads.
+    pub command_version: u16,
     /// Its process: a number that is drawn anew at each start; 0 from members of earlier versions.
     pub session: u64,
 }

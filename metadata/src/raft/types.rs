@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use siltstone_format::{
-    command::{Command, Reply},
+    command::{COMMAND_VERSION, Command, Reply},
     envelope::EnvelopeError,
 };
 use std::collections::BTreeSet;
@@ -41,6 +41,12 @@ impl Proposal {
         Ok(Self { command: Arc::new(command), encoded })
     }
 
+    /// The version of commands that brought it: who reads no newer ones must not be given it.
+    pub(crate) fn version(&self) -> u16 {
+        // What this program made or read has one.
+        Command::version_of(&self.encoded).unwrap_or(COMMAND_VERSION)
+    }
+
     /// A log entry's command from its stored form.
     pub(crate) fn decode(encoded: Bytes) -> Result<Self, EnvelopeError> {
         Ok(Self { command: Arc::new(Command::decode(&encoded)?), encoded })
@@ -56,6 +62,8 @@ pub struct Applied(pub(crate) Option<Reply>);
 pub struct SnapshotBytes {
     /// The machine in one piece.
     pub machine: Bytes,
+    /// The newest version of commands that the log before it holds; 0 where it holds none.
+    pub command_version: u16,
     /// The numbers of members that were removed: they are never used again.
     pub removed: Arc<BTreeSet<u64>>,
 }

@@ -132,10 +132,9 @@ impl PeerRequest {
             Self::Campaign => WireRequest::Campaign,
             Self::Hello => WireRequest::Hello,
             Self::Snapshot(request) => {
-                let SnapshotBytes { machine, removed } = &request.machine;
-                let header = SnapshotBytes { machine: Bytes::new(), removed: removed.clone() };
-                let meta = encode_snapshot_file(&request.meta, &header)?.into();
-                WireRequest::Snapshot { vote: request.vote.into(), meta, machine: machine.clone() }
+                let machine = request.machine.machine.clone();
+                let meta = encode_snapshot_file(&request.meta, &SnapshotBytes { machine: Bytes::new(), ..request.machine.clone() })?.into();
+                WireRequest::Snapshot { vote: request.vote.into(), meta, machine }
             }
         })
     }
@@ -157,8 +156,8 @@ impl TryFrom<WireRequest> for PeerRequest {
             WireRequest::Campaign => Self::Campaign,
             WireRequest::Hello => Self::Hello,
             WireRequest::Snapshot { vote, meta, machine } => {
-                let (meta, header) = decode_snapshot_file(&meta)?;
-                Self::Snapshot(SnapshotRequest { vote: vote.into(), meta, machine: SnapshotBytes { machine, ..header } })
+                let (meta, known) = decode_snapshot_file(&meta)?;
+                Self::Snapshot(SnapshotRequest { vote: vote.into(), meta, machine: SnapshotBytes { machine, ..known } })
             }
         })
     }
