@@ -49,33 +49,16 @@ impl SnapshotStore {
         blocking: Blocking,
     ) -> Result<(Self, Option<(SnapshotMeta, Machine)>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
-        let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
         let store = |current: Option<(SnapshotMeta, PathBuf)>| {
             let last = current.as_ref().and_then(|(meta, _)| meta.last_log_id);
             let kept = Arc::new(Kept::new(last.map(|log_id| log_id.index)));
             Self { files: files.clone(), wal: wal.clone(), blocking, current: Arc::new(Mutex::new(current)), kept }
         };
-        let Some(pointer) = wal.get(Slot::Snapshot) else {
-            if wal.purged().is_some() {
-                return Err(lost("the log was purged, but it names no snapshot"));
-            }
-            files.remove_others(None)?;
-            return Ok((store(None), None));
-        };
-        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir))?;
-        if wal.purged().is_some_and(|(purged, _)| pointer.last_index.is_none_or(|last| last < purged)) {
-            return Err(lost("the log was purged past its snapshot"));
-        }
-        let path = dir.join(&pointer.file);
-        let bytes = read_file(files.disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
-        if bytes.len() as u64 != pointer.len {
-            return Err(lost("the snapshot that the log names has another length"));
-        }
-        let (meta, machine) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
-        let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
-        files.remove_others(Some(&pointer.file))?;
-        Ok((store(Some((meta.clone(), path))), Some((meta, machine))))
+        let newest = read_newest(files.disk.as_ref(), &dir, wal.get(Slot::Snapshot), wal.purged().map(|(purged, _)| purged))?;
+        files.remove_others(newest.as_ref().map(|newest| newest.file.as_str()))?;
+        let Some(Newest { file, meta, machine }) = newest else { return Ok((store(None), None)) };
+        Ok((store(Some((meta.clone(), dir.join(file)))), Some((meta, machine))))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -121,6 +104,41 @@ impl SnapshotStore {
     }
 }
 
+/// A snapshot as it was read.
+pub(crate) struct Newest {
+    /// The file's name.
+    pub(crate) file: String,
+    pub(crate) meta: SnapshotMeta,
+    pub(crate) machine: Machine,
+}
+
+/// Reads the snapshot that a log's pointer names, where a log needs one. Changes nothing.
+pub(crate) fn read_newest(disk: &dyn Disk, dir: &Path, pointer: Option<Bytes>, purged: Option<u64>) -> Result<Option<Newest>, StartError> {
+    let lost = |what| StartError::Lost { path: dir.to_owned(), what };
+    let Some(pointer) = pointer else {
+        return if purged.is_some() { Err(lost("the log was purged, but it names no snapshot")) } else { Ok(None) };
+    };
+    let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(dir))?;
+    if purged.is_some_and(|purged| pointer.last_index.is_none_or(|last| last < purged)) {
+        return Err(lost("the log was purged past its snapshot"));
+    }
+    let path = dir.join(&pointer.file);
+    let bytes = read_file(disk, &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
+    if bytes.len() as u64 != pointer.len {
+        return Err(lost("the snapshot that the log names has another length"));
+    }
+    let (meta, machine) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+    let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
+    Ok(Some(Newest { file: pointer.file, meta, machine }))
+}
+
+/// Writes the first snapshot of a new directory, durably. Gives the pointer that the log must have.
+pub(crate) fn write_first(disk: Arc<dyn Disk>, dir: &Path, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<SnapshotPointer> {
+    create_dir_durable(disk.as_ref(), dir)?;
+    let files = Files { disk, dir: dir.to_owned(), counter: AtomicU64::new(0) };
+    files.write(meta, machine).map(|(_, pointer)| pointer)
+}
+
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
     fn write(&self, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<(PathBuf, SnapshotPointer)> {
@@ -164,7 +182,7 @@ impl Files {
 }
 
 pub(crate) fn read_file(disk: &dyn Disk, path: &Path) -> io::Result<Bytes> {
-    let file = disk.open(path)?;
+    let file = disk.open_read(path)?;
     let len = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
     Ok(file.read_exact_at(0, len)?.into())
 }
