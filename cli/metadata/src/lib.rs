@@ -6,9 +6,12 @@ mod args;
 mod client;
 mod dump;
 mod error;
+mod first;
 mod member;
 mod members;
 mod metrics;
+mod recover;
+mod restore;
 mod status;
 
 pub use args::MetadataCommand;
@@ -31,5 +34,7 @@ pub async fn run(command: &MetadataCommand, out: &mut (dyn Write + Send)) -> Res
         MetadataCommand::TransferLead(args) => members::transfer_lead(args, out).await,
         MetadataCommand::Snapshot(args) => members::snapshot(args, out).await,
         MetadataCommand::Dump(args) => dump::dump(args, out),
+        MetadataCommand::Restore(args) => restore::restore(args, out).await,
+        MetadataCommand::Recover(args) => recover::recover(args, out).await,
     }
 }
