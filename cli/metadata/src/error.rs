@@ -5,6 +5,7 @@ use siltstone_metadata::LifeError;
 use siltstone_metadata::raft::{DirectoryError, StartError};
 use siltstone_metadata_publish::{LoadError, OwnerError};
 use siltstone_metadata_serve::{ServeError, TlsError};
+use siltstone_store::{ConfigError, StoreError};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,15 +39,18 @@ pub enum CommandError {
     /// The member does not start.
     #[error("{}", with_sources(.0))]
     Start(#[from] StartError),
-    /// The object store is not named or does not open.
-    #[error("{0}; say which with --store")]
-    Store(String),
+    /// The object store is not named well.
+    #[error("{0}")]
+    StoreName(#[from] ConfigError),
+    /// The object store can't be used.
+    #[error("open the object store: {0}")]
+    Store(#[from] StoreError),
+    /// The backups in a store can't be learnt.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// The store is another's, or was taken meanwhile.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The backup can't be read.
-    #[error(transparent)]
-    Load(#[from] LoadError),
     /// The new life can't begin.
     #[error(transparent)]
     Life(#[from] LifeError),
@@ -82,7 +86,7 @@ impl CommandError {
     /// 1 failed, 2 usage.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+        if matches!(self, Self::Usage(_) | Self::StoreName(_)) { 2 } else { 1 }
     }
 }
 

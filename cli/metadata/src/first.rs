@@ -20,8 +20,8 @@ pub(crate) fn random() -> u64 {
 }
 
 pub(crate) async fn open_store(text: &str) -> Result<Arc<dyn ObjectStore>, CommandError> {
-    let config: ObjectStoreConfig = text.parse().map_err(|error| CommandError::Store(format!("{error}")))?;
-    config.open(&StoreOptions::new(random())).await.map_err(|error| CommandError::Store(format!("open the object store {text}: {error}")))
+    let config: ObjectStoreConfig = text.parse()?;
+    Ok(config.open(&StoreOptions::new(random())).await?)
 }
 
 /// Begins the life that was claimed, and makes its first member's directory. `claim` is asked last before anything is written: it supersedes whoever
