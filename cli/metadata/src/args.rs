@@ -21,11 +21,11 @@ pub enum MetadataCommand {
     Snapshot(GroupArgs),
     /// Prints what a member's files hold, record by record. Changes nothing.
     Dump(DumpArgs),
-    /// Begins a new life of a group that is lost, from a backup on the object store: makes the directory of its first member. What was written after
-    /// the backup is lost. If the old group comes back, it finds itself superseded.
+    /// Begins a new life of a group that is lost, from a backup on the object store: makes the directory of its first member. What was written
+    /// after the backup is lost. If the old group comes back, it finds itself superseded.
     Restore(RestoreArgs),
-    /// Begins a new life of a group from the directory of one member, where the others are lost for good: makes the directory of the new group's first
-    /// member. Says what may be lost, and asks for --yes. The old directory is only read.
+    /// Begins a new life of a group from the directory of one member, where the others are lost for good: makes the directory of the new group's
+    /// first member. Says what may be lost, and asks for --yes. The old directory is only read.
     Recover(RecoverArgs),
 }
 

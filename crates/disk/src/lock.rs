@@ -71,8 +71,8 @@ pub fn lock_dir(path: &Path) -> Result<DirLock, LockError> {
     Ok(DirLock { _file: file })
 }
 
-/// Takes the exclusive lock of a directory and changes nothing there: for whoever only reads. `None` where there is no lock to take, as nobody ever held
-/// one.
+/// Takes the exclusive lock of a directory and changes nothing there: for whoever only reads. `None` where there is no lock to take, as nobody ever
+/// held one.
 ///
 /// # Errors
 /// As [`lock_dir`].

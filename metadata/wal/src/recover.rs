@@ -82,11 +82,7 @@ pub(crate) fn recover(place: &Place<'_>) -> Result<Recovered, WalError> {
 }
 
 /// Reads the segments with these ids, in order; `None` where there are none. Changes nothing.
-pub(crate) fn read_segments(
-    dir: &Path,
-    ids: &[u64],
-    open: impl Fn(&Path) -> io::Result<Arc<dyn DiskFile>>,
-) -> Result<Option<Segments>, WalError> {
+pub(crate) fn read_segments(dir: &Path, ids: &[u64], open: impl Fn(&Path) -> io::Result<Arc<dyn DiskFile>>) -> Result<Option<Segments>, WalError> {
     let Some(first_id) = ids.first() else { return Ok(None) };
     let mut replay: Option<Replay> = None;
     let mut closed = VecDeque::new();
