@@ -14,11 +14,11 @@ use crate::raft::error::StartError;
 use crate::raft::snapshots::write_first;
 use crate::raft::stored::{MemberIdentity, encode_log_id, encode_vote};
 use crate::raft::transport::Peer;
-use crate::raft::types::{LogId, Membership, SnapshotMeta};
+use crate::raft::types::{LogId, Membership, SnapshotBytes, SnapshotMeta};
 use openraft::{BasicNode, CommittedLeaderId, Vote};
 use siltstone_core::ErrorKind;
 use siltstone_disk::{Disk, create_dir_durable};
-use siltstone_format::{envelope::EnvelopeError, snapshot::SnapshotError};
+use siltstone_format::{command::COMMAND_VERSION, envelope::EnvelopeError, snapshot::SnapshotError};
 use siltstone_machine::Machine;
 use siltstone_wal::{Done, Slot, Wal, WalConfig, WalError, WalParts};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +134,9 @@ pub fn make_directory(disk: &Arc<dyn Disk>, dir: &Path, member: &FirstMember, ma
 
     let last = LogId::new(CommittedLeaderId::new(member.term, member.node_id), machine.manifest().version.0);
     let meta = SnapshotMeta { last_log_id: Some(last), last_membership: membership(member, last), snapshot_id: format!("first-{}", last.index) };
-    let pointer = write_first(disk.clone(), &dir.join("snapshots"), &meta, &machine.snapshot()?).map_err(failed("write the snapshot in", dir))?;
+    // A state that has former lives is not read by programs before this one, so none of them may join.
+    let content = SnapshotBytes { machine: machine.snapshot()?.into(), command_version: COMMAND_VERSION };
+    let pointer = write_first(disk.clone(), &dir.join("snapshots"), &meta, &content).map_err(failed("write the snapshot in", dir))?;
     write_log(disk, dir, |wal, done| {
         let [vote_done, pointer_done, purge_done] = done;
         wal.set(Slot::Vote, encode_vote(&Vote::new(member.term, member.node_id))?, Some(vote_done))?;

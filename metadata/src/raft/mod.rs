@@ -38,6 +38,7 @@ mod supervisor;
 mod survivor;
 mod transport;
 mod types;
+mod versions;
 mod wire;
 
 pub use admission::Phase;

@@ -16,6 +16,7 @@ use crate::raft::types::{LogId, Membership};
 use openraft::EntryPayload;
 use siltstone_core::CommitIndex;
 use siltstone_disk::Disk;
+use siltstone_format::command::COMMAND_VERSION;
 use siltstone_machine::Machine;
 use siltstone_wal::{ReadLog, Slot};
 use std::io;
@@ -55,7 +56,7 @@ pub fn read_survivor(disk: &dyn Disk, dir: &Path) -> Result<Survivor, StartError
     let log = if is_gone { None } else { ReadLog::open(disk, &wal)? };
     let log = log.ok_or_else(|| lost("its log is gone"))?;
     let purged = log.purged().map(|(purged, _)| purged);
-    let newest = read_newest(disk, &dir.join("snapshots"), log.get(Slot::Snapshot), purged)?;
+    let newest = read_newest(disk, &dir.join("snapshots"), log.get(Slot::Snapshot), purged, COMMAND_VERSION)?;
     let (mut machine, mut last, mut membership) = match newest {
         None => (Machine::new(), None, Membership::default()),
         Some(newest) => (newest.machine, newest.meta.last_log_id, newest.meta.last_membership),
