@@ -75,7 +75,7 @@ pub fn read_survivor(disk: &dyn Disk, dir: &Path) -> Result<Survivor, StartError
         match &entry.payload {
             // The machine stands at position 0 before the first entry, which is the founding membership.
             EntryPayload::Normal(_) if index == 0 => return Err(lost("its log begins with a command")),
-            EntryPayload::Normal(proposal) => drop(machine.apply(CommitIndex(index), &proposal.command)),
+            EntryPayload::Normal(proposal) => drop(machine.apply(CommitIndex(index), proposal.command())),
             EntryPayload::Membership(members) => membership = Membership::new(Some(entry.log_id), members.clone()),
             EntryPayload::Blank => {}
         }
