@@ -8,4 +8,4 @@ pub mod raft;
 
 pub use local::{Fault, LocalMetadata};
 pub use raft::{MetadataNode, NodeConfig, NodeParts};
-pub use siltstone_machine::Machine;
+pub use siltstone_machine::{LifeError, Machine};

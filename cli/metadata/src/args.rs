@@ -25,6 +25,12 @@ pub enum MetadataCommand {
     Backups(BackupsArgs),
     /// Prints what a member's files hold, record by record. Changes nothing.
     Dump(DumpArgs),
+    /// Begins a new life of a group that is lost, from a backup on the object store: makes the directory of its first member. What was written
+    /// after the backup is lost. If the old group comes back, it finds itself superseded.
+    Restore(RestoreArgs),
+    /// Begins a new life of a group from the directory of one member, where the others are lost for good: makes the directory of the new group's
+    /// first member. Says what may be lost, and asks for --yes. The old directory is only read.
+    Recover(RecoverArgs),
 }
 
 impl MetadataCommand {
@@ -100,8 +106,9 @@ pub struct ServeArgs {
     /// Where metrics (/metrics, for Prometheus) and health (/healthz) are served over HTTP. Left out: nowhere.
     #[arg(long, value_name = "ADDR")]
     pub listen_metrics: Option<SocketAddr>,
-    /// The members of a new group, this one included: 1=HOST:PORT,2=HOST:PORT,3=HOST:PORT. A group that lives keeps the members in its log.
-    #[arg(long, value_name = "MEMBERS", value_delimiter = ',', required_unless_present = "join", conflicts_with = "join")]
+    /// The members of a new group, this one included: 1=HOST:PORT,2=HOST:PORT,3=HOST:PORT. A group that lives keeps the members in its log, so a
+    /// directory that was used, restored or recovered needs neither this nor --join.
+    #[arg(long, value_name = "MEMBERS", value_delimiter = ',', conflicts_with = "join")]
     pub members: Vec<String>,
     /// Waits for a group that lives to take this member in: siltstone metadata members add.
     #[arg(long)]
@@ -266,4 +273,58 @@ pub struct RemoveBackupArgs {
     pub name: String,
     #[command(flatten)]
     pub group: GroupArgs,
+}
+
+/// The first member of a group that begins a new life.
+#[derive(Args, Debug)]
+pub struct FirstMemberArgs {
+    /// The member's number, above 0.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub id: u64,
+    /// Where others will reach it: HOST:PORT.
+    #[arg(long, value_name = "ADDR")]
+    pub address: String,
+}
+
+/// Begins a new life from a backup.
+#[derive(Args, Debug)]
+#[group(id = "from", required = true, multiple = false, args = ["backup", "newest"])]
+pub struct RestoreArgs {
+    /// The object store that holds the backup: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME.
+    #[arg(long, value_name = "URL")]
+    pub store: String,
+    /// The backup's name.
+    #[arg(long, value_name = "NAME")]
+    pub backup: Option<String>,
+    /// The newest state that the group has published there.
+    #[arg(long)]
+    pub newest: bool,
+    #[command(flatten)]
+    pub member: FirstMemberArgs,
+    /// The directory to make: empty, or not there.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+}
+
+/// Begins a new life from one member.
+#[derive(Args, Debug)]
+#[group(id = "claimed", required = true, multiple = false, args = ["store", "no_store"])]
+pub struct RecoverArgs {
+    /// The directory of the member that is left. No member may be running on it.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    #[command(flatten)]
+    pub member: FirstMemberArgs,
+    /// The directory to make: empty, or not there.
+    #[arg(long, value_name = "DIR")]
+    pub into: PathBuf,
+    /// The object store that the group owns: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME.
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+    /// The group has no object store. Nothing then keeps two recoveries apart, nor the old members, if they come back.
+    #[arg(long)]
+    pub no_store: bool,
+    /// Does it. Without, it is only told what would be done and what may be lost.
+    #[arg(long)]
+    pub yes: bool,
 }

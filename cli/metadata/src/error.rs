@@ -1,8 +1,9 @@
 //! How a command ends when it does not end well.
 
 use siltstone_disk::LockError;
-use siltstone_metadata::raft::StartError;
-use siltstone_metadata_publish::LoadError;
+use siltstone_metadata::LifeError;
+use siltstone_metadata::raft::{DirectoryError, StartError};
+use siltstone_metadata_publish::{LoadError, OwnerError};
 use siltstone_metadata_serve::{ServeError, TlsError};
 use siltstone_store::{ConfigError, StoreError};
 use std::io;
@@ -38,6 +39,27 @@ pub enum CommandError {
     /// The member does not start.
     #[error("{}", with_sources(.0))]
     Start(#[from] StartError),
+    /// The object store is not named well.
+    #[error("{0}")]
+    StoreName(#[from] ConfigError),
+    /// The object store can't be used.
+    #[error("open the object store: {0}")]
+    Store(#[from] StoreError),
+    /// The backups in a store can't be learnt.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The store is another's, or was taken meanwhile.
+    #[error(transparent)]
+    Owner(#[from] OwnerError),
+    /// The new life can't begin.
+    #[error(transparent)]
+    Life(#[from] LifeError),
+    /// The new member's directory is not made.
+    #[error("{}", with_sources(.0))]
+    Directory(#[from] DirectoryError),
+    /// What would be done was told, and not agreed to.
+    #[error("nothing was done: give --yes to accept what may be lost")]
+    Unconfirmed,
     /// TLS is not set up.
     #[error(transparent)]
     Tls(#[from] TlsError),

@@ -7,10 +7,13 @@ mod backups;
 mod client;
 mod dump;
 mod error;
+mod first;
 mod member;
 mod members;
 mod metrics;
 mod publishing;
+mod recover;
+mod restore;
 mod status;
 
 pub use args::MetadataCommand;
@@ -39,5 +42,7 @@ pub async fn run(command: &MetadataCommand, out: &mut (dyn Write + Send)) -> Res
             Some(BackupsCommand::Remove(args)) => backups::remove(args, out).await,
         },
         MetadataCommand::Dump(args) => dump::dump(args, out),
+        MetadataCommand::Restore(args) => restore::restore(args, out).await,
+        MetadataCommand::Recover(args) => recover::recover(args, out).await,
     }
 }

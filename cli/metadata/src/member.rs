@@ -5,7 +5,7 @@ use crate::error::{CommandError, with_sources};
 use crate::publishing::publish;
 use siltstone_core::SystemClock;
 use siltstone_disk::{DelayedDisk, Disk, RealDisk, create_dir_durable, lock_dir};
-use siltstone_metadata::raft::{Blocking, FatalError};
+use siltstone_metadata::raft::{Blocking, FatalError, check_empty};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
 use siltstone_metadata_publish::{PublishConfig, PublishInsight, fresh_incarnation};
 use siltstone_metadata_serve::{GrpcTransport, ServeConfig, serve as serve_node};
@@ -37,6 +37,12 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
         None => Arc::new(RealDisk),
         Some(file) => Arc::new(DelayedDisk::controlled_by(Arc::new(RealDisk), file.clone())),
     };
+    if members.is_empty() && !args.join && check_empty(disk.as_ref(), &args.data).is_ok() {
+        return Err(CommandError::Usage(format!(
+            "start on {}: it is empty\n  help: --members begins a new group, --join waits to be taken into one that lives",
+            args.data.display()
+        )));
+    }
     create_dir_durable(disk.as_ref(), &args.data).map_err(|source| CommandError::Data { path: args.data.clone(), source })?;
     let _lock = lock_dir(&args.data)?;
     // Bound before the data is opened: an address in use is found at once.
@@ -98,7 +104,7 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
     Ok(served.await.map_err(std::io::Error::other)??)
 }
 
-/// The members of a new group: none for one that joins.
+/// The members of a new group: none for one that joins, or goes on with what its directory holds.
 fn members(args: &ServeArgs) -> Result<BTreeMap<u64, String>, CommandError> {
     let mut members = BTreeMap::new();
     for text in &args.members {
@@ -110,7 +116,7 @@ fn members(args: &ServeArgs) -> Result<BTreeMap<u64, String>, CommandError> {
             return Err(CommandError::Usage(format!("read --members: member {id} stands there twice")));
         }
     }
-    if !args.join && !members.contains_key(&args.id) {
+    if !members.is_empty() && !members.contains_key(&args.id) {
         return Err(CommandError::Usage(format!("read --members: member {} itself is not among them", args.id)));
     }
     Ok(members)

@@ -10,7 +10,7 @@ mod real;
 mod rng;
 
 pub use delayed::{DelaySwitch, DelayedDisk, SyncDelay};
-pub use lock::{DirLock, LockError, lock_dir};
+pub use lock::{DirLock, LockError, lock_dir, lock_dir_to_read};
 pub use lossy::{DiskCounts, Fault, FaultKind, LossyDisk};
 pub use real::RealDisk;
 

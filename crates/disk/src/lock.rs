@@ -61,19 +61,7 @@ impl LockError {
 pub fn lock_dir(path: &Path) -> Result<DirLock, LockError> {
     let io_error = |source| LockError::Io { path: path.to_owned(), source };
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK_FILE)).map_err(io_error)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            // The holder may be about to write its number: a best effort for the message only. A number is short, the file may not be.
-            let mut text = String::new();
-            let process = match file.take(20).read_to_string(&mut text) {
-                Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
-                _ => "unknown".to_owned(),
-            };
-            return Err(LockError::InUse { path: path.to_owned(), process });
-        }
-        Err(TryLockError::Error(source)) => return Err(io_error(source)),
-    }
+    try_lock(path, &mut file)?;
     let write_number = |file: &mut File| {
         file.set_len(0)?;
         file.rewind()?;
@@ -81,6 +69,36 @@ pub fn lock_dir(path: &Path) -> Result<DirLock, LockError> {
     };
     write_number(&mut file).map_err(io_error)?;
     Ok(DirLock { _file: file })
+}
+
+/// Takes the exclusive lock of a directory and changes nothing there: for whoever only reads. `None` where there is no lock to take, as nobody ever
+/// held one.
+///
+/// # Errors
+/// As [`lock_dir`].
+pub fn lock_dir_to_read(path: &Path) -> Result<Option<DirLock>, LockError> {
+    let mut file = match File::open(path.join(LOCK_FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(|source| LockError::Io { path: path.to_owned(), source })?,
+    };
+    try_lock(path, &mut file)?;
+    Ok(Some(DirLock { _file: file }))
+}
+
+fn try_lock(path: &Path, file: &mut File) -> Result<(), LockError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            // The holder may be about to write its number: a best effort for the message only. A number is short, the file may not be.
+            let mut text = String::new();
+            let process = match file.take(20).read_to_string(&mut text) {
+                Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
+                _ => "unknown".to_owned(),
+            };
+            Err(LockError::InUse { path: path.to_owned(), process })
+        }
+        Err(TryLockError::Error(source)) => Err(LockError::Io { path: path.to_owned(), source }),
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +114,20 @@ mod tests {
         assert_eq!(error.to_string(), format!("data directory {} is in use by process {}", dir.path().display(), std::process::id()));
         drop(held);
         assert!(lock_dir(dir.path()).is_ok());
+    }
+
+    #[test]
+    fn who_only_reads_is_kept_out_by_a_holder_and_leaves_no_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(lock_dir_to_read(dir.path()).unwrap().is_none());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let held = lock_dir(dir.path()).unwrap();
+        assert_eq!(lock_dir_to_read(dir.path()).unwrap_err().kind(), ErrorKind::Conflict);
+        drop(held);
+        std::fs::write(dir.path().join(LOCK_FILE), "12345\n").unwrap();
+        let reading = lock_dir_to_read(dir.path()).unwrap();
+        assert!(reading.is_some() && lock_dir(dir.path()).is_err());
+        assert_eq!(std::fs::read_to_string(dir.path().join(LOCK_FILE)).unwrap(), "12345\n");
     }
 
     #[test]

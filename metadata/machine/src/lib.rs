@@ -45,6 +45,12 @@ impl Machine {
         Self::default()
     }
 
+    /// The machine at the state of a manifest.
+    #[must_use]
+    pub const fn of(manifest: Manifest) -> Self {
+        Self { manifest }
+    }
+
     /// The state. Cloning it is cheap, and the clone keeps its version.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
@@ -90,7 +96,7 @@ impl Machine {
     /// # Errors
     /// [`SnapshotError`] for any bytes that are not one whole snapshot.
     pub fn restore(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Ok(Self { manifest: snapshot::decode_blob(bytes)? })
+        Ok(Self::of(snapshot::decode_blob(bytes)?))
     }
 }
 

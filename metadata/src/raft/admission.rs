@@ -94,11 +94,7 @@ impl Admission {
     /// Reads whose directory it is. An empty one gets an id: on disk at once, unless its new group must be seen first.
     pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path, node_id: u64, log: FoundLog, drawn: Drawn, waits: bool) -> Result<Self, StartError> {
         let path = dir.join(MEMBER_FILE);
-        let found = match read_file(disk.as_ref(), &path) {
-            Ok(bytes) => Some(MemberIdentity::decode(&bytes).map_err(StartError::record(&path))?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(StartError::io("read", &path, error)),
-        };
+        let found = read_identity(disk.as_ref(), dir)?;
         let (directory, phase) = match found {
             Some(found) if found.node_id != node_id => {
                 return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found: found.node_id });
@@ -118,19 +114,7 @@ impl Admission {
 
     /// Writes the directory's id, durably.
     fn keep_id(&self) -> io::Result<()> {
-        let identity = MemberIdentity { node_id: self.node_id, directory: self.directory };
-        let bytes = identity.encode().map_err(io::Error::other)?;
-        let (path, temporary) = (self.dir.join(MEMBER_FILE), self.dir.join(MEMBER_FILE_TEMPORARY));
-        match self.disk.remove_file(&temporary) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        create_dir_durable(self.disk.as_ref(), &self.dir)?;
-        let file = self.disk.create_new(&temporary)?;
-        file.write_all_at(&bytes, 0)?;
-        file.sync_data()?;
-        self.disk.rename(&temporary, &path)?;
-        self.disk.sync_dir(&self.dir)?;
+        write_identity(self.disk.as_ref(), &self.dir, MemberIdentity { node_id: self.node_id, directory: self.directory })?;
         *self.phase.lock() = Phase::Ready;
         Ok(())
     }
@@ -144,6 +128,32 @@ impl Admission {
     pub(crate) fn is_first_refusal(&self) -> bool {
         !self.has_refused.swap(true, Ordering::Relaxed)
     }
+}
+
+/// Whose directory it is; `None` where it does not say.
+pub(crate) fn read_identity(disk: &dyn Disk, dir: &Path) -> Result<Option<MemberIdentity>, StartError> {
+    let path = dir.join(MEMBER_FILE);
+    match read_file(disk, &path) {
+        Ok(bytes) => Ok(Some(MemberIdentity::decode(&bytes).map_err(StartError::record(&path))?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StartError::io("read", &path, error)),
+    }
+}
+
+/// Says whose directory it is, durably.
+pub(crate) fn write_identity(disk: &dyn Disk, dir: &Path, identity: MemberIdentity) -> io::Result<()> {
+    let bytes = identity.encode().map_err(io::Error::other)?;
+    let (path, temporary) = (dir.join(MEMBER_FILE), dir.join(MEMBER_FILE_TEMPORARY));
+    match disk.remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    create_dir_durable(disk, dir)?;
+    let file = disk.create_new(&temporary)?;
+    file.write_all_at(&bytes, 0)?;
+    file.sync_data()?;
+    disk.rename(&temporary, &path)?;
+    disk.sync_dir(dir)
 }
 
 impl Inner {

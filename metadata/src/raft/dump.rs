@@ -51,8 +51,9 @@ pub fn describe_snapshot(disk: &dyn Disk, path: &Path) -> io::Result<String> {
                 let manifest = machine.manifest();
                 let shards = SnapshotRoot::decode(&root_of(manifest)).map_or(0, |root| root.shards().len());
                 format!(
-                    "incarnation {:016x}, {} namespaces, {} objects, {} settings, {} rows, {shards} shards",
+                    "incarnation {:016x} (life {}), {} namespaces, {} objects, {} settings, {} rows, {shards} shards",
                     manifest.incarnation.0,
+                    manifest.lives.number(),
                     manifest.namespaces.size(),
                     manifest.objects.size(),
                     manifest.settings.size(),

@@ -71,6 +71,15 @@ pub enum StartError {
         /// The member that the directory belongs to.
         found: u64,
     },
+    /// Whoever made the directory did not finish.
+    #[error(
+        "start the metadata member in {}: the restore or recovery that made this directory did not finish; remove the directory and do it again",
+        path.display()
+    )]
+    Unfinished {
+        /// The member's directory.
+        path: PathBuf,
+    },
     /// The settings contradict each other.
     #[error("check the settings of the metadata member: {relation}")]
     Config {
@@ -115,7 +124,7 @@ impl StartError {
             Self::Record { source, .. } => source.kind(),
             Self::Machine { .. } | Self::Lost { .. } => ErrorKind::Corrupt,
             Self::Newer { .. } => ErrorKind::Unsupported,
-            Self::WrongMember { .. } => ErrorKind::Conflict,
+            Self::WrongMember { .. } | Self::Unfinished { .. } => ErrorKind::Conflict,
             Self::Config { .. } => ErrorKind::InvalidInput,
             Self::Raft { .. } => ErrorKind::Internal,
             Self::NotReady { .. } => ErrorKind::Unavailable,

@@ -4,6 +4,7 @@ use crate::raft::admission::{Admission, Drawn, FoundLog};
 use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
 use crate::raft::contact::Contacts;
+use crate::raft::directory::check_finished;
 use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
@@ -98,6 +99,7 @@ impl MetadataNode {
         let (drawn, waits) = (Drawn::new(seed), config.members.len() > 1);
         let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
         let opened = blocking.run(move || {
+            check_finished(disk.as_ref(), &dir)?;
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join(LOG_DIR), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
@@ -164,9 +166,11 @@ impl MetadataNode {
 
     async fn begin(&self, seed: u64) -> Result<(), StartError> {
         let Inner { config, raft, .. } = self.inner.as_ref();
-        let is_single = config.members.len() == 1;
         // Raft's task answers only once it has read what is stored: the status tells of that from here on.
         let is_initialized = raft.is_initialized().await.map_err(|error| StartError::Raft { reason: error.to_string() })?;
+        // A group of one may have grown since it was begun.
+        let is_alone = raft.metrics().borrow().membership_config.membership().voter_ids().eq([config.node_id]);
+        let is_single = config.members.len() == 1 && (is_alone || !is_initialized);
         if is_single && !is_initialized {
             let members: BTreeMap<u64, BasicNode> = config.members.iter().map(|(id, addr)| (*id, BasicNode { addr: addr.clone() })).collect();
             match raft.initialize(members).await {

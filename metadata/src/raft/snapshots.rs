@@ -36,16 +36,6 @@ pub(crate) struct SnapshotStore {
     kept: Arc<Kept>,
 }
 
-/// The newest snapshot, as a start finds it.
-pub(crate) struct Newest {
-    pub(crate) meta: SnapshotMeta,
-    pub(crate) machine: Machine,
-    /// The newest version of commands that the log before it holds.
-    pub(crate) command_version: u16,
-    /// The numbers of members that were removed.
-    pub(crate) removed: Arc<BTreeSet<u64>>,
-}
-
 /// The directory of snapshots. All methods block on the disk.
 struct Files {
     disk: Arc<dyn Disk>,
@@ -64,36 +54,17 @@ impl SnapshotStore {
         version_max: u16,
     ) -> Result<(Self, Option<Newest>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
-        let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
         let store = |current: Option<(SnapshotMeta, PathBuf)>| {
             let last = current.as_ref().and_then(|(meta, _)| meta.last_log_id);
             let kept = Arc::new(Kept::new(last.map(|log_id| log_id.index)));
             Self { files: files.clone(), wal: wal.clone(), blocking, current: Arc::new(Mutex::new(current)), kept }
         };
-        let Some(pointer) = wal.get(Slot::Snapshot) else {
-            if wal.purged().is_some() {
-                return Err(lost("the log was purged, but it names no snapshot"));
-            }
-            files.remove_others(None)?;
-            return Ok((store(None), None));
-        };
-        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir.with_file_name(LOG_DIR)))?;
-        if wal.purged().is_some_and(|(purged, _)| pointer.last_index.is_none_or(|last| last < purged)) {
-            return Err(lost("the log was purged past its snapshot"));
-        }
-        let path = dir.join(&pointer.file);
-        let bytes = read_file(files.disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
-        if bytes.len() as u64 != pointer.len {
-            return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
-        }
-        let (meta, SnapshotBytes { machine, command_version, removed }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
-        if command_version > version_max {
-            return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
-        }
-        let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
-        files.remove_others(Some(&pointer.file))?;
-        Ok((store(Some((meta.clone(), path))), Some(Newest { meta, machine, command_version, removed })))
+        let purged = wal.purged().map(|(purged, _)| purged);
+        let newest = read_newest(files.disk.as_ref(), &dir, wal.get(Slot::Snapshot), purged, version_max)?;
+        files.remove_others(newest.as_ref().map(|newest| newest.file.as_str()))?;
+        let current = newest.as_ref().map(|newest| (newest.meta.clone(), dir.join(&newest.file)));
+        Ok((store(current), newest))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -139,6 +110,54 @@ impl SnapshotStore {
     }
 }
 
+/// A snapshot as it was read.
+pub(crate) struct Newest {
+    /// The file's name.
+    pub(crate) file: String,
+    pub(crate) meta: SnapshotMeta,
+    pub(crate) machine: Machine,
+    /// The newest version of commands that the log before it holds.
+    pub(crate) command_version: u16,
+    /// The numbers of members that were removed.
+    pub(crate) removed: Arc<BTreeSet<u64>>,
+}
+
+/// Reads the snapshot that a log's pointer names, where a log needs one, unless it is of commands above `version_max`. Changes nothing.
+pub(crate) fn read_newest(
+    disk: &dyn Disk,
+    dir: &Path,
+    pointer: Option<Bytes>,
+    purged: Option<u64>,
+    version_max: u16,
+) -> Result<Option<Newest>, StartError> {
+    let lost = |what| StartError::Lost { path: dir.to_owned(), what };
+    let Some(pointer) = pointer else {
+        return if purged.is_some() { Err(lost("the log was purged, but it names no snapshot")) } else { Ok(None) };
+    };
+    let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir.with_file_name(LOG_DIR)))?;
+    if purged.is_some_and(|purged| pointer.last_index.is_none_or(|last| last < purged)) {
+        return Err(lost("the log was purged past its snapshot"));
+    }
+    let path = dir.join(&pointer.file);
+    let bytes = read_file(disk, &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
+    if bytes.len() as u64 != pointer.len {
+        return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
+    }
+    let (meta, SnapshotBytes { machine, command_version, removed }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+    if command_version > version_max {
+        return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
+    }
+    let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
+    Ok(Some(Newest { file: pointer.file, meta, machine, command_version, removed }))
+}
+
+/// Writes the first snapshot of a new directory, durably. Gives the pointer that the log must have.
+pub(crate) fn write_first(disk: Arc<dyn Disk>, dir: &Path, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<SnapshotPointer> {
+    create_dir_durable(disk.as_ref(), dir)?;
+    let files = Files { disk, dir: dir.to_owned(), counter: AtomicU64::new(0) };
+    files.write(meta, content).map(|(_, pointer)| pointer)
+}
+
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
     fn write(&self, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
@@ -182,7 +201,7 @@ impl Files {
 }
 
 pub(crate) fn read_file(disk: &dyn Disk, path: &Path) -> io::Result<Bytes> {
-    let file = disk.open(path)?;
+    let file = disk.open_read(path)?;
     let len = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
     Ok(file.read_exact_at(0, len)?.into())
 }

@@ -8,9 +8,11 @@ use crate::format::SegmentHeader;
 use crate::log::{Log, Slots};
 use crate::scan::{Replay, Scan, SegmentFile, mend_tail, scan};
 use crate::segment::{ActiveSegment, ClosedSegment, Place, Position, create_segment, is_leftover, segment_id, segment_path};
-use siltstone_disk::{Disk, create_dir_durable};
+use siltstone_disk::{Disk, DiskFile, create_dir_durable};
 use std::collections::VecDeque;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What opening a log found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -38,38 +40,28 @@ pub(crate) struct Recovered {
     pub(crate) recovery: Recovery,
 }
 
+/// All segments of a log, read and found sound.
+pub(crate) struct Segments {
+    pub(crate) log: Log,
+    pub(crate) next_sequence: u64,
+    pub(crate) closed: VecDeque<ClosedSegment>,
+    /// The one that goes on.
+    pub(crate) last: SegmentFile,
+    pub(crate) scan: Scan,
+}
+
 pub(crate) fn recover(place: &Place<'_>) -> Result<Recovered, WalError> {
     let Place { disk, dir, metrics, .. } = place;
     create_dir_durable(*disk, dir).map_err(|error| WalError::io("create log directory", dir, error))?;
     remove_leftovers(*disk, dir)?;
     let ids = segment_ids(*disk, dir)?;
-    let Some(first_id) = ids.first() else { return create_first(place) };
-
-    let mut replay: Option<Replay> = None;
-    let mut closed = VecDeque::new();
-    let mut current = SegmentFile::read(*disk, dir, *first_id)?;
-    for id in &ids[1..] {
-        let next = SegmentFile::read(*disk, dir, *id)?;
-        let scan = scan(&current, &mut replay)?;
-        check_complete(&current, &scan, &next, replay.as_ref())?;
-        let SegmentFile { path, bytes, id, .. } = std::mem::replace(&mut current, next);
-        closed.push_back(ClosedSegment { path, id, file_bytes: bytes.len() as u64, entry_index_max: scan.entry_index_max });
-    }
-    let scan = scan(&current, &mut replay)?;
-    let Replay { log, next_sequence } = replay.expect("a segment was scanned");
-    if let Some(proof) = scan.proof_of_damage(&current, next_sequence) {
-        return Err(WalError::corrupt(&current.path, scan.end, proof));
-    }
+    let Some(read) = read_segments(dir, &ids, |path| disk.open(path))? else { return create_first(place) };
+    let Segments { log, next_sequence, closed, last: current, scan } = read;
     let (cut, file_bytes) = mend_tail(&current, &scan, next_sequence, metrics)?;
     // A name that a killed process left behind un-synced would go at the next loss of power.
     metrics.watch(|| disk.sync_dir(dir)).map_err(|error| WalError::io("sync log directory", dir, error))?;
 
     let span = log.span();
-    // Sequence numbers tell that nothing is missing after the first file; what was before it, if anything, must be purged.
-    let is_whole = ids[0] == 1 || log.slots.purged.as_ref().is_some_and(|(purged, _)| purged + 1 == span.first);
-    if !is_whole {
-        return Err(WalError::corrupt(&segment_path(dir, ids[0]), 0, "entries before this file are missing and were not purged"));
-    }
     let SegmentFile { file, path, id, .. } = current;
     let cut = cut.map(|bytes| (path.clone(), bytes));
     let recovery = Recovery { is_new: false, segments: ids.len(), entries: span.next - span.first, cut };
@@ -87,6 +79,32 @@ pub(crate) fn recover(place: &Place<'_>) -> Result<Recovered, WalError> {
     };
     let slots = log.slots.clone();
     Ok(Recovered { log, active, closed, next_sequence, next_index: span.next, slots, recovery })
+}
+
+/// Reads the segments with these ids, in order; `None` where there are none. Changes nothing.
+pub(crate) fn read_segments(dir: &Path, ids: &[u64], open: impl Fn(&Path) -> io::Result<Arc<dyn DiskFile>>) -> Result<Option<Segments>, WalError> {
+    let Some(first_id) = ids.first() else { return Ok(None) };
+    let mut replay: Option<Replay> = None;
+    let mut closed = VecDeque::new();
+    let mut last = SegmentFile::read(dir, *first_id, &open)?;
+    for id in &ids[1..] {
+        let next = SegmentFile::read(dir, *id, &open)?;
+        let scan = scan(&last, &mut replay)?;
+        check_complete(&last, &scan, &next, replay.as_ref())?;
+        let SegmentFile { path, bytes, id, .. } = std::mem::replace(&mut last, next);
+        closed.push_back(ClosedSegment { path, id, file_bytes: bytes.len() as u64, entry_index_max: scan.entry_index_max });
+    }
+    let scan = scan(&last, &mut replay)?;
+    let Replay { log, next_sequence } = replay.expect("a segment was scanned");
+    if let Some(proof) = scan.proof_of_damage(&last, next_sequence) {
+        return Err(WalError::corrupt(&last.path, scan.end, proof));
+    }
+    // Sequence numbers tell that nothing is missing after the first file; what was before it, if anything, must be purged.
+    let is_whole = *first_id == 1 || log.slots.purged.as_ref().is_some_and(|(purged, _)| purged + 1 == log.span().first);
+    if !is_whole {
+        return Err(WalError::corrupt(&segment_path(dir, *first_id), 0, "entries before this file are missing and were not purged"));
+    }
+    Ok(Some(Segments { log, next_sequence, closed, last, scan }))
 }
 
 fn create_first(place: &Place<'_>) -> Result<Recovered, WalError> {

@@ -5,7 +5,7 @@ use crate::format::{HEADER_BYTES, Record, RecordKind, SegmentHeader, record_byte
 use crate::log::Log;
 use crate::metrics::WalMetrics;
 use crate::segment::segment_path;
-use siltstone_disk::{Disk, DiskFile};
+use siltstone_disk::DiskFile;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub(crate) struct SegmentFile {
 }
 
 impl SegmentFile {
-    pub(crate) fn read(disk: &dyn Disk, dir: &Path, id: u64) -> Result<Self, WalError> {
+    pub(crate) fn read(dir: &Path, id: u64, open: impl Fn(&Path) -> io::Result<Arc<dyn DiskFile>>) -> Result<Self, WalError> {
         let path = segment_path(dir, id);
         let read = || {
-            let file = disk.open(&path)?;
+            let file = open(&path)?;
             let len = usize::try_from(file.len()?).map_err(|_| io::ErrorKind::FileTooLarge)?;
             let bytes = file.read_exact_at(0, len)?;
             Ok((file, bytes))
@@ -111,7 +111,7 @@ impl Scan {
     /// In a preallocated file that is the last whole record of this life. Had it stayed, a new record of the right length before it would bring
     /// it back to life. Pieces of records need not go: a record is whole only when all of it was written as it was, and the next write begins
     /// where the first piece does.
-    fn torn_end(&self, file: &SegmentFile, next_sequence: u64) -> usize {
+    pub(crate) fn torn_end(&self, file: &SegmentFile, next_sequence: u64) -> usize {
         let file_end = file.bytes.len();
         if !self.header.is_preallocated() {
             return file_end;

@@ -57,8 +57,10 @@ fn sweep(steps: &[Step], seeds: u64) -> usize {
         for seed in 0..seeds {
             let mut disk = disk.crash_image(seed * 1_000_003 + point);
             let what = format!("crash at operation {point}, seed {seed}: {acknowledged} acknowledged of {submitted} submitted");
+            let read = Contents::read(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
             let (wal, stepper) = try_open_stepped(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
             let found = Contents::of(&wal);
+            assert_eq!(read, found, "{what}: what is read is what is opened");
             assert!(prefixes[acknowledged..=submitted].contains(&found), "{what}: found {found:?}");
 
             // Life goes on: more is written over whatever the crash left, power fails once more, and it is all there.

@@ -69,14 +69,21 @@ fn open_changed(sample: &Sample, path: &Path, changed: Vec<u8>, offset: usize, w
     let mut files = sample.files.clone();
     files.extend(sample.spares.clone());
     files.insert(path.to_owned(), changed);
-    match try_open_stepped(&disk_with(&files)) {
+    let disk = disk_with(&files);
+    let read = Contents::read(&disk);
+    match try_open_stepped(&disk) {
         Err(WalError::Corrupt { file, offset: at, .. }) => {
+            assert!(matches!(read, Err(WalError::Corrupt { offset, .. }) if offset == at), "{}: {read:?}", what());
             assert_eq!(file, path, "{}", what());
             assert!(at <= offset as u64, "{} is reported at {at}", what());
             None
         }
         Err(other) => panic!("{}: {other}", what()),
-        Ok((wal, _)) => Some(Contents::of(&wal)),
+        Ok((wal, _)) => {
+            let opened = Contents::of(&wal);
+            assert_eq!(read.ok().as_ref(), Some(&opened), "{}", what());
+            Some(opened)
+        }
     }
 }
 

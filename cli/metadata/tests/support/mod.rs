@@ -8,7 +8,8 @@ pub mod proxy;
 
 use proxy::Proxy;
 use rustix::process::{Pid, Signal, kill_process};
-use siltstone_format::command::{CommandBody, Reply};
+use siltstone_core::CommitIndex;
+use siltstone_format::command::{CommandBody, Rejection, Reply};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_client::GroupClient;
 use std::collections::BTreeMap;
@@ -223,6 +224,32 @@ impl Group {
             }
             assert!(Instant::now() < deadline, "no member takes {key}");
             tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Whether a member that leads has a setting. Asks by a change that is refused where it is there.
+    pub async fn holds(&self, id: u64, key: &str) -> bool {
+        let body = CommandBody::PutSetting { key: key.to_owned(), value: None, expected: Some(CommitIndex(u64::MAX)) };
+        let mut client = self.client(id).await.expect("the member answers");
+        let answer = client.propose(pb::ProposeRequest { command: body.encode().unwrap().into() }).await.unwrap().into_inner();
+        match Reply::decode(&answer.reply).unwrap() {
+            Reply::Rejected(Rejection::SettingConflict { changed_at, .. }) => changed_at != CommitIndex(0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Gives these members their votes, as soon as those that are new have caught up.
+    pub async fn vote(&self, voters: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut args = vec!["members", "vote"];
+            args.extend(voters.split(' '));
+            let (done, text) = self.cli(&args);
+            if done {
+                return text;
+            }
+            assert!(Instant::now() < deadline, "{text}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 

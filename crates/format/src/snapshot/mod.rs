@@ -144,12 +144,15 @@ impl SnapshotRoot {
         }
     }
 
-    /// The stored form.
+    /// The stored form, of the oldest version that can hold it: members of a group that is being upgraded read it.
     ///
     /// # Errors
     /// [`SnapshotError::Envelope`] past 4 GiB.
     pub fn encode(&self) -> Result<Vec<u8>, SnapshotError> {
-        Ok(ROOT.encode(&self.stored)?)
+        match self.stored.without_lives() {
+            Some(stored) => Ok(ROOT_V2.encode(&stored)?),
+            None => Ok(ROOT.encode(&self.stored)?),
+        }
     }
 
     /// The shards, in the order in which [`assemble()`] wants their bytes.

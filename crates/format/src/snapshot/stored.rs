@@ -23,8 +23,8 @@ pub(super) struct StoredRoot {
     pub(super) shards: Vec<ShardRef>,
 }
 
-/// Versions 1 and 2: a group had one life.
-#[derive(Deserialize)]
+/// Versions 1 and 2: the group is in its first life.
+#[derive(Serialize, Deserialize)]
 pub(super) struct StoredRootV2 {
     incarnation: Incarnation,
     version: CommitIndex,
@@ -32,6 +32,14 @@ pub(super) struct StoredRootV2 {
     counters: Counters,
     epochs: Vec<StoredEpoch>,
     shards: Vec<ShardRef>,
+}
+
+impl StoredRoot {
+    /// The root in the form of version 2, if that can hold it.
+    pub(super) fn without_lives(&self) -> Option<StoredRootV2> {
+        let Self { incarnation, life, former_lives, version, state_time_ms, counters, epochs, shards } = self.clone();
+        (life == 0 && former_lives.is_empty()).then_some(StoredRootV2 { incarnation, version, state_time_ms, counters, epochs, shards })
+    }
 }
 
 impl From<StoredRootV2> for StoredRoot {

@@ -135,10 +135,10 @@ fn snapshots_of_versions_1_and_2_are_still_read() {
 }
 
 #[test]
-fn a_snapshot_has_the_bytes_of_version_3_and_comes_back() {
+fn a_snapshot_has_the_bytes_of_version_2_and_comes_back() {
     let manifest = sample::manifest();
     let lines = snapshot_lines(&manifest);
-    check_golden("snapshot-v3.hex", &lines);
+    check_golden("snapshot-v2.hex", &lines);
 
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!((root.version(), root.incarnation()), (manifest.version, manifest.incarnation));

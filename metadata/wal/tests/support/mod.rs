@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use siltstone_disk::{Disk, LossyDisk};
-use siltstone_wal::{Recovery, Slot, Stepper, Wal, WalConfig, WalError, WalParts};
+use siltstone_wal::{ReadLog, Recovery, Slot, Stepper, Wal, WalConfig, WalError, WalParts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -67,6 +67,24 @@ impl Contents {
                 index
             }),
         }
+    }
+
+    /// What is read of a log without opening it, which changes none of its files; nothing where there is none.
+    pub fn read(disk: &LossyDisk) -> Result<Self, WalError> {
+        if disk.list_dir(dir()).is_err() {
+            return Ok(Self::default());
+        }
+        let before = files(disk);
+        let read = ReadLog::open(disk, dir());
+        assert_eq!(files(disk), before);
+        let Some(log) = read? else { return Ok(Self::default()) };
+        assert!(log.entries().iter().map(|(index, _)| *index).eq(log.span().first..log.span().next));
+        Ok(Self {
+            first: log.span().first,
+            entries: log.entries().into_iter().map(|(_, payload)| payload.to_vec()).collect(),
+            slots: [Slot::Vote, Slot::Committed, Slot::Snapshot, Slot::Identity].map(|slot| log.get(slot).map(|value| value.to_vec())),
+            purged: log.purged().map(|(index, _)| index),
+        })
     }
 
     pub fn next(&self) -> u64 {
