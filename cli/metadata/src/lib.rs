@@ -11,7 +11,7 @@ mod members;
 mod metrics;
 mod status;
 
-pub use args::MetadataCommand;
+pub use args::{MetadataCommand, TlsArgs};
 pub use error::CommandError;
 
 use args::MembersCommand;

@@ -100,6 +100,12 @@ impl RemoteMetadata {
         }
     }
 
+    /// The members that were named.
+    #[must_use]
+    pub fn addresses(&self) -> &[String] {
+        &self.members.config().addresses
+    }
+
     /// How following goes.
     #[must_use]
     pub fn metrics(&self) -> FollowMetrics {
