@@ -108,7 +108,7 @@ impl Bed {
         assert_eq!(indexes.len(), 1);
         let record = indexes[0].as_ref().clone();
         let epoch = manifest.objects.get(&record.object).unwrap().record.epoch;
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object: record.object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
         Stored { bytes: self.store.get(&key).await.unwrap(), record, key }
     }
 

@@ -1,15 +1,19 @@
-//! Lives of an indexer's roles: a writer among busy and quiet namespaces, roles whose group is gone, jobs that were fenced.
+//! Lives of an indexer's roles: a writer among busy and quiet namespaces, roles whose group is gone, jobs that were fenced, a group that was
+//! restored.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use siltstone_core::{CallerScope, Entry, EntryVector, ErrorKind, Incarnation, ManualClock, NamespaceSet, Principal};
 use siltstone_format::command::CommandBody;
 use siltstone_indexer::ingest::Arrival;
+use siltstone_indexer::query::Question;
 use siltstone_indexer::{Indexer, IndexerConfig, Patience};
 use siltstone_metadata::{Fault, LocalMetadata};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
-use siltstone_store::paths::{PathKind, kind_prefix};
+use siltstone_query::{ParseOptions, TimeRange, parse};
+use siltstone_store::paths::{PathKind, incarnation_prefix, kind_prefix};
 use siltstone_store::{MemoryStore, ObjectStore, list_all};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -165,4 +169,57 @@ async fn an_index_whose_process_died_between_put_and_commit_is_completed_by_the_
             assert!(named, "{fault:?}: {} is named by nothing", stored.key);
         }
     }
+}
+
+/// Entries of a namespace that are found by their words.
+async fn count(indexer: &Indexer, namespace: &str) -> u64 {
+    let view = indexer.views().open(&[namespace.to_owned()], None).await.unwrap();
+    let question = Question { expr: parse("line", &ParseOptions { now_ns: 0 }).unwrap().expr, range: TimeRange::ALL };
+    tokio::task::spawn_blocking(move || siltstone_indexer::query::count(&view.namespaces, &question).unwrap().total()).await.unwrap()
+}
+
+/// The keys of batches and objects of a life of the group.
+async fn keys(store: &Arc<dyn ObjectStore>, incarnation: u64) -> BTreeSet<String> {
+    let stored = list_all(&**store, &incarnation_prefix(Incarnation(incarnation))).await.unwrap();
+    stored.into_iter().map(|object| object.key.to_string()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_group_reads_what_its_predecessor_stored_and_neither_overwrites_nor_collects_it() {
+    let Bed { clock, group: old, store } = Bed::new();
+    let predecessor = start(&store, &old, &clock).await;
+    for _ in 0..2 {
+        write(&predecessor, "shop").await.unwrap();
+        predecessor.settle().await.unwrap();
+    }
+    write(&predecessor, "shop").await.unwrap();
+    let mut backup = old.machine();
+    // What comes after the backup is lost; the predecessor does not know and goes on.
+    write(&predecessor, "shop").await.unwrap();
+    predecessor.settle().await.unwrap();
+
+    backup.begin_life(Incarnation(8), 1).unwrap();
+    let group = Arc::new(LocalMetadata::with_machine(backup, clock.clone()));
+    let before = keys(&store, 7).await;
+    let indexer = start(&store, &group, &clock).await;
+    assert_eq!(count(&indexer, "shop").await, 3, "two in segments, one in a batch");
+    write(&indexer, "shop").await.unwrap();
+    write(&predecessor, "shop").await.unwrap();
+    let both: BTreeSet<String> = &before | &keys(&store, 7).await;
+    indexer.settle().await.unwrap();
+    clock.advance_ns(1_000_000_000);
+    write(&indexer, "shop").await.unwrap();
+    assert_eq!(count(&indexer, "shop").await, 5);
+    assert!(
+        group.manifest().batches_retired_before(i64::MAX).any(|batch| group.manifest().is_of_former_life(batch.epoch)),
+        "the test meets the case"
+    );
+    let collected = indexer.collector().collect(true).await.unwrap();
+    assert!(collected.retired > 0, "{collected:?}");
+    let later = indexer.collector().collect(true).await.unwrap();
+    assert_eq!(later.orphans, 0);
+    assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 0, "their records are gone");
+    assert_eq!(keys(&store, 7).await, both, "all that the predecessor stored is there, and nothing new under its name");
+    assert!(!keys(&store, 8).await.is_empty());
+    assert_eq!(count(&indexer, "shop").await, 5);
 }

@@ -2,7 +2,8 @@
 //!
 //! Epochs and ids are given out by the log before anything is put under them. So a batch or an object of an epoch, or with an id, that the log has
 //! not given out yet was made by a log that had more in it: its tail was torn off by a disk that lies about syncs, or an old copy of the data
-//! directory was put back. What is deliberately not here: mending that.
+//! directory was put back. What former lives of the group left is not looked at: they may well have done more than is known. What is deliberately not
+//! here: mending that.
 
 use crate::DevError;
 use siltstone_core::{BatchId, Epoch, ErrorKind, ObjectId};

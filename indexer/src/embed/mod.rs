@@ -284,7 +284,7 @@ impl EmbedJob {
         }
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
         self.store.put(&key, finished.bytes.into()).await?;
         let gone: Vec<VectorSetId> = parts.values().flat_map(|part| part.sets_in.iter().copied()).collect();
         let commit = CommitVectors { epoch, object: record, parts: parts.into_values().collect() };

@@ -1,7 +1,9 @@
 //! Deletes what nobody can read any more (MF-1): what was retired long enough ago, and what no manifest names and no command can name.
 //!
 //! An object's key carries the epoch of its maker. An object that no manifest names is deleted only after that epoch was fenced in the log, so that
-//! no late command can name it. What is deliberately not here: who retires what (the metadata group).
+//! no late command can name it. What a former life of the group put there is left alone, whether anything names it or not: a backup may.
+//!
+//! What is deliberately not here: who retires what (the metadata group).
 
 use crate::job::JobLife;
 use crate::problems::Problems;
@@ -104,16 +106,17 @@ impl GarbageCollector {
         Ok(Collected { retired, orphans })
     }
 
-    /// Bytes first, records after: a crash between leaves a record whose object is gone, and the next round forgets it.
+    /// Bytes first, records after: a crash between leaves a record whose object is gone, and the next round forgets it. Of what a former life made,
+    /// only the record goes.
     async fn collect_retired(&self, manifest: &Manifest) -> Result<u64, GcError> {
         let before_ms = manifest.state_time_ms - self.config.keep_ms;
         let incarnation = manifest.incarnation;
         let batches: Vec<_> = manifest.batches_retired_before(before_ms).collect();
         let objects: Vec<_> = manifest.objects_retired_before(before_ms).copied().collect();
-        for batch in &batches {
+        for batch in batches.iter().filter(|batch| !manifest.is_of_former_life(batch.epoch)) {
             self.store.delete(&ObjectPath::Batch { incarnation, epoch: batch.epoch, batch: batch.id }.key()).await?;
         }
-        for object in &objects {
+        for object in objects.iter().filter(|object| !manifest.is_of_former_life(object.epoch)) {
             self.store.delete(&ObjectPath::Object { incarnation, epoch: object.epoch, object: object.id }.key()).await?;
         }
         let (batches, objects): (Vec<BatchId>, Vec<ObjectId>) =

@@ -169,7 +169,7 @@ impl VectorIndexer {
         };
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
         self.store.put(&key, finished.bytes.into()).await?;
         let replaced: Vec<VectorIndexId> = plan.replaced.iter().map(|index| index.id).collect();
         let part = IndexPart { namespace: namespace.id, indexes_in: replaced.clone(), indexes_out: vec![index] };

@@ -83,7 +83,8 @@ impl Flusher {
         }
         let encoded = tokio::task::spawn_blocking(move || encode(flush, epoch, batch)).await.map_err(|_| IngestError::Stopping)?;
         let Encoded { bytes, commit, rows } = encoded;
-        let key = ObjectPath::Batch { incarnation: self.metadata.incarnation(), epoch, batch }.key();
+        let incarnation = self.metadata.manifest().incarnation_of(epoch);
+        let key = ObjectPath::Batch { incarnation, epoch, batch }.key();
         let put = self.store.put(&key, bytes).await;
         self.storage.learn(put.as_ref().copied());
         put?;

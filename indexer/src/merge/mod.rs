@@ -103,7 +103,7 @@ impl Merger {
         }
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
         self.store.put(&key, finished.bytes.into()).await?;
         let commit = CommitMerge { epoch, object: record, parts: vec![part] };
         let metadata = self.job.metadata();

@@ -200,7 +200,7 @@ impl Sealer {
         let parts = parts.into_values().collect();
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
         self.store.put(&key, finished.bytes.into()).await?;
         Ok((record, parts))
     }

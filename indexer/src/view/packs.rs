@@ -171,7 +171,7 @@ impl Packs {
             return Ok(rows);
         }
         let epoch = manifest.batches.get(&slice.batch).ok_or(ViewError::UnknownBatch { batch: slice.batch })?.record.epoch;
-        let key = ObjectPath::Batch { incarnation: manifest.incarnation, epoch, batch: slice.batch }.key();
+        let key = ObjectPath::Batch { incarnation: manifest.incarnation_of(epoch), epoch, batch: slice.batch }.key();
         let what = || format!("a slice of batch {}", slice.batch);
         let bytes = self.read(&key, what, bytes_of(slice.range)).await?;
         let rows = Arc::new(decode_slice(&bytes, &slice.range).map_err(corrupt(&key, what))?);
@@ -182,7 +182,8 @@ impl Packs {
     async fn open(&self, manifest: &Manifest, pack: &PackRecord) -> Result<Arc<OpenedPack>, ViewError> {
         let read = async {
             let object = manifest.objects.get(&pack.object).ok_or(ViewError::UnknownObject { pack: pack.id })?;
-            let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch: object.record.epoch, object: pack.object }.key();
+            let epoch = object.record.epoch;
+            let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: pack.object }.key();
             let what = || format!("the footer of pack {}", pack.id);
             let bytes = self.read(&key, what, bytes_of(pack.footer)).await?;
             let reader = PackReader::open(&bytes, &pack.footer, &pack.range).map_err(corrupt(&key, what))?;

@@ -63,7 +63,7 @@ impl Segments {
     async fn read(&self, manifest: &Manifest, record: &SegmentRecord) -> Result<Opened, ViewError> {
         // The epoch in an object's key is that of its maker; the manifest keeps it with the object.
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object: record.object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
         let what = || format!("segment {}", record.id);
         let range = record.range.offset..record.range.end();
         let bytes = self.store.get_range(&key, range).await.map_err(|source| ViewError::Store { what: what(), source })?;

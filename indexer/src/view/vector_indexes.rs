@@ -90,7 +90,7 @@ impl VectorIndexes {
 
     async fn read(&self, manifest: &Manifest, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object: record.object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
         let what = format!("the addresses of vector index {}", record.id);
         let at = record.addresses.range();
         let bytes = self.store.get_range(&key, at.offset..at.end()).await.map_err(|source| ViewError::Store { what, source })?;

@@ -52,7 +52,7 @@ impl VectorSets {
 
     async fn read(&self, manifest: &Manifest, record: &VectorSetRecord) -> Result<Arc<PatternVectors>, ViewError> {
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation, epoch, object: record.object }.key();
+        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
         let what = || format!("vector set {}", record.id);
         let range = record.byte_range();
         let bytes = self.store.get_range(&key, range.offset..range.end()).await.map_err(|source| ViewError::Store { what: what(), source })?;

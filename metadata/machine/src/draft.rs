@@ -12,6 +12,11 @@ pub(super) fn invalid(detail: impl Into<String>) -> Rejection {
     Rejection::Invalid { detail: detail.into() }
 }
 
+/// RA-1: what comes next is another life's to give out.
+pub(super) fn used_up(draft: &Manifest, what: &str) -> Rejection {
+    Rejection::LifeUsedUp { what: what.to_owned(), life: draft.lives.number() }
+}
+
 /// EP-1.
 pub(super) fn check_live(draft: &Manifest, epoch: Epoch) -> Result<(), Rejection> {
     if draft.is_live(epoch) {

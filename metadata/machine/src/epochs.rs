@@ -1,10 +1,10 @@
 //! Lives of writers and jobs, and the ids that they are given.
 
 use super::{batch::close_chunk, draft};
-use siltstone_core::{ChunkId, Epoch, WriterId, address::CHUNK_ID_MAX};
+use siltstone_core::{ChunkId, Epoch, WriterId};
 use siltstone_format::{
     command::{ALLOCATION_MAX, NAME_LEN_MAX, Rejection, Reply},
-    manifest::{EpochOwner, EpochRecord, IdBlocks, Manifest, Map},
+    manifest::{Counters, EpochOwner, EpochRecord, IdBlocks, Manifest, Map},
 };
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(super) fn fence(draft: &mut Manifest, epoch: Epoch) -> Result<Reply, Rejecti
 }
 
 pub(super) fn allocate_chunk_ids(draft: &mut Manifest, epoch: Epoch, count: u32) -> Result<Reply, Rejection> {
-    let first = take(&mut draft.counters.chunk, count, CHUNK_ID_MAX)?;
+    let first = take(draft, count, "chunk ids", |counters| &mut counters.chunk)?;
     let mut record = draft::epoch(draft, epoch)?;
     record.chunk_ids.add(first, u64::from(count));
     draft::put_epoch(draft, epoch, record);
@@ -47,7 +47,7 @@ pub(super) fn allocate_chunk_ids(draft: &mut Manifest, epoch: Epoch, count: u32)
 }
 
 pub(super) fn allocate_ids(draft: &mut Manifest, epoch: Epoch, count: u32) -> Result<Reply, Rejection> {
-    let first = take(&mut draft.counters.id, count, u64::MAX - 1)?;
+    let first = take(draft, count, "ids of objects", |counters| &mut counters.id)?;
     let mut record = draft::epoch(draft, epoch)?;
     record.ids.add(first, u64::from(count));
     draft::put_epoch(draft, epoch, record);
@@ -55,7 +55,7 @@ pub(super) fn allocate_ids(draft: &mut Manifest, epoch: Epoch, count: u32) -> Re
 }
 
 fn begin(draft: &mut Manifest, owner: EpochOwner) -> Result<Epoch, Rejection> {
-    let epoch = Epoch(take(&mut draft.counters.epoch, 1, u64::MAX - 1)?);
+    let epoch = Epoch(take(draft, 1, "epochs", |counters| &mut counters.epoch)?);
     let record = EpochRecord {
         owner,
         registered_at_ms: draft.state_time_ms,
@@ -68,7 +68,7 @@ fn begin(draft: &mut Manifest, owner: EpochOwner) -> Result<Epoch, Rejection> {
 }
 
 /// Ends a live epoch: its open chunks are closed where they are, the ids that it had left are never used.
-fn end(draft: &mut Manifest, epoch: Epoch) -> Result<(), Rejection> {
+pub(super) fn end(draft: &mut Manifest, epoch: Epoch) -> Result<(), Rejection> {
     let record = draft::epoch(draft, epoch)?;
     let mut touched = draft::Touched::default();
     for (&chunk, &namespace) in &record.open_chunks {
@@ -83,13 +83,17 @@ fn end(draft: &mut Manifest, epoch: Epoch) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Takes `count` ids off a counter, none above `max`.
-fn take(counter: &mut u64, count: u32, max: u64) -> Result<u64, Rejection> {
+/// Takes `count` ids off a counter, none past the end of the life's lane (RA-1).
+fn take(draft: &mut Manifest, count: u32, what: &str, counter: impl Fn(&mut Counters) -> &mut u64) -> Result<u64, Rejection> {
     if count == 0 || count > ALLOCATION_MAX {
         return Err(draft::invalid(format!("{count} ids were asked for; 1 to {ALLOCATION_MAX} are given at once")));
     }
-    let first = *counter;
-    let next = first.checked_add(u64::from(count)).filter(|&next| next - 1 <= max).ok_or_else(|| draft::invalid("the ids are used up"))?;
-    *counter = next;
+    let last = *counter(&mut draft.lives.lane().last());
+    let next = counter(&mut draft.counters);
+    let (first, end) = (*next, *next + u64::from(count));
+    if end > last + 1 {
+        return Err(draft::used_up(draft, what));
+    }
+    *next = end;
     Ok(first)
 }

@@ -8,6 +8,7 @@ mod batch;
 mod draft;
 mod epochs;
 mod indexes;
+mod life;
 mod merge;
 mod models;
 mod namespaces;
@@ -16,6 +17,8 @@ mod retire;
 mod seal;
 mod settings;
 mod vectors;
+
+pub use life::LifeError;
 
 use siltstone_core::{CommitIndex, Incarnation};
 use siltstone_format::{

@@ -20,7 +20,9 @@ pub(super) fn create(draft: &mut Manifest, name: &str) -> Result<Reply, Rejectio
         return Err(Rejection::NamespaceName { name: name[..cut].to_owned() });
     }
     let id = NamespaceId(draft.counters.namespace);
-    draft.counters.namespace = id.0.checked_add(1).ok_or_else(|| draft::invalid("the namespace ids are used up"))?;
+    // The very last lane ends one earlier: its counter could not say that it is used up.
+    let next = id.0.checked_add(1).filter(|_| id.0 <= draft.lives.lane().last().namespace);
+    draft.counters.namespace = next.ok_or_else(|| draft::used_up(draft, "namespace ids"))?;
     let name: Arc<str> = name.into();
     draft.names.insert_mut(name.clone(), id);
     draft.namespaces.insert_mut(id, Arc::new(NamespaceManifest::new(id, name, draft.state_time_ms)));

@@ -207,6 +207,14 @@ pub enum Rejection {
         /// The position of its last change; 0 where it is not there.
         changed_at: CommitIndex,
     },
+    /// This life of the group has given out all ids that it may: the next are another life's (RA-1).
+    #[error("apply a command: life {life} of the metadata group has given out all its {what}; restore the group from a backup to begin another life")]
+    LifeUsedUp {
+        /// What there is no more of.
+        what: String,
+        /// The life's number.
+        life: u32,
+    },
 }
 
 impl Rejection {
@@ -229,6 +237,7 @@ impl Rejection {
             | Self::IndexConflict { .. }
             | Self::SettingConflict { .. }
             | Self::StillNamed { .. } => ErrorKind::Conflict,
+            Self::LifeUsedUp { .. } => ErrorKind::Exhausted,
             Self::NamespaceName { .. } | Self::WrongNamespace { .. } | Self::IdNotAllocated { .. } | Self::Invalid { .. } => ErrorKind::InvalidInput,
         }
     }

@@ -8,6 +8,7 @@ mod byte_string;
 mod chunk;
 mod entry_vectors;
 mod epoch;
+mod life;
 mod namespace;
 mod pack;
 mod producer;
@@ -20,6 +21,7 @@ mod vectors;
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
 pub use entry_vectors::{VECTOR_FIELD_LEN_MAX, VECTOR_FIELDS_MAX, VectorFieldRecord, VectorIndexRecord};
 pub use epoch::{EpochOwner, EpochRecord, IdBlocks};
+pub use life::{Counters, FormerLife, LIVES_MAX, Lane, Lives, NAMESPACES_PER_LIFE};
 pub use namespace::{NAMESPACE_NAME_LEN_MAX, NamespaceManifest, Totals, is_namespace_name};
 pub use pack::{PackChunk, PackChunks, PackChunksError, PackRecord};
 pub use producer::{ProducerKey, ProducerState, SEQUENCE_WINDOW};
@@ -41,8 +43,10 @@ pub type Set<T> = rpds::RedBlackTreeSetSync<T>;
 /// What exists at one position of the group's log.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Manifest {
-    /// The life of the group; 0 before it is founded.
+    /// The present life of the group; 0 before it is founded.
     pub incarnation: Incarnation,
+    /// Its number, and the lives before it.
+    pub lives: Lives,
     /// The position in the log.
     pub version: CommitIndex,
     /// State time: never runs back, and no faster than an hour a command.
@@ -77,31 +81,17 @@ pub struct Manifest {
     pub totals: Totals,
 }
 
-/// The next ids to give out. None is ever given out twice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Counters {
-    /// The next epoch; 1 is the first.
-    pub epoch: u64,
-    /// The next namespace id; 1 is the first.
-    pub namespace: u32,
-    /// The next chunk id; 1 is the first.
-    pub chunk: u64,
-    /// The next id of a batch, object, pack, segment or vector set; 1 is the first.
-    pub id: u64,
-}
-
-impl Default for Counters {
-    /// Nothing is called 0, so that a field left at its default names nothing.
-    fn default() -> Self {
-        Self { epoch: 1, namespace: 1, chunk: 1, id: 1 }
-    }
-}
-
 impl Manifest {
     /// The commit token of this version.
     #[must_use]
     pub const fn token(&self) -> CommitToken {
         CommitToken { incarnation: self.incarnation, index: self.version }
+    }
+
+    /// The life that gave this epoch: part of the keys of what its owner put on the object store.
+    #[must_use]
+    pub fn incarnation_of(&self, epoch: Epoch) -> Incarnation {
+        self.lives.former_of(epoch).map_or(self.incarnation, |life| life.incarnation)
     }
 
     /// A namespace by its name.
@@ -156,6 +146,12 @@ impl Manifest {
         self.epochs.contains_key(&epoch)
     }
 
+    /// Whether a former life gave this epoch. What was put on the object store under it is never this life's to delete: backups may name it.
+    #[must_use]
+    pub fn is_of_former_life(&self, epoch: Epoch) -> bool {
+        self.lives.former_of(epoch).is_some()
+    }
+
     /// Whether this epoch was given out and is over: no command of it changes anything any more.
     #[must_use]
     pub fn is_fenced(&self, epoch: Epoch) -> bool {
@@ -181,6 +177,8 @@ impl Manifest {
     fn fate(&self, epoch: Epoch, state: Option<Option<i64>>) -> Fate {
         match state {
             Some(None) => Fate::Named,
+            // A backup may name it, or what became of that life after it was left.
+            _ if self.is_of_former_life(epoch) => Fate::Foreign,
             Some(Some(at_ms)) => Fate::Retired { at_ms },
             None if self.is_live(epoch) => Fate::Pending,
             None if self.is_fenced(epoch) => Fate::Garbage,

@@ -109,6 +109,6 @@ pub enum Fate {
     Pending,
     /// Nothing names it and nothing ever will: its epoch is fenced.
     Garbage,
-    /// Its epoch was not given by this group: it is another incarnation's, and not ours to delete.
+    /// This life of the group does not name it and did not give its epoch: it is another incarnation's, and not ours to delete.
     Foreign,
 }

@@ -7,8 +7,8 @@ use super::stored::{
 };
 use super::{ID_SHARD_BITS, OBJECT_SHARD_BITS, SHARD, ShardContent, ShardRef, SnapshotError, SnapshotRoot, skim};
 use crate::manifest::{
-    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map, ModelRecord, ModelState, NamespaceManifest, ObjectState,
-    RetiredBatch, SETTING_KEY_LEN_MAX, SETTING_VALUE_LEN_MAX, SettingRecord, VectorSetRecord, is_namespace_name,
+    BatchState, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Lives, Manifest, Map, ModelRecord, ModelState, NamespaceManifest,
+    ObjectState, RetiredBatch, SETTING_KEY_LEN_MAX, SETTING_VALUE_LEN_MAX, SettingRecord, VectorSetRecord, is_namespace_name,
 };
 use crate::vectors::DIMENSION_MAX;
 use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, CommitIndex, Epoch, NamespaceId, ObjectId, address::CHUNK_ID_MAX};
@@ -82,6 +82,7 @@ impl Builder {
     pub(super) fn new(root: &StoredRoot) -> Result<Self, SnapshotError> {
         let manifest = Manifest {
             incarnation: root.incarnation,
+            lives: lives(root)?,
             version: root.version,
             state_time_ms: root.state_time_ms,
             counters: root.counters,
@@ -114,7 +115,8 @@ impl Builder {
                 known
             }
         };
-        ensure(is_new && !owned_twice && epoch.0 != 0 && epoch.0 < counters.epoch, || format!("EP-1: epoch {epoch} cannot be alive"))
+        let is_given = epoch.0 != 0 && epoch.0 < counters.epoch && !self.manifest.is_of_former_life(epoch);
+        ensure(is_new && !owned_twice && is_given, || format!("EP-1: epoch {epoch} cannot be alive"))
     }
 
     pub(super) fn batch(&mut self, shard: &ShardRef, stored: StoredBatch) -> Result<(), SnapshotError> {
@@ -313,6 +315,18 @@ impl Builder {
         }
         Ok(manifest)
     }
+}
+
+/// The lives of a group whose counters are those of the last, and whose incarnations rise as their numbers do.
+fn lives(root: &StoredRoot) -> Result<Lives, SnapshotError> {
+    let bad = || SnapshotError::Inconsistent {
+        detail: format!("RA-1: life {} of the group cannot have these lives before it, or these counters", root.life),
+    };
+    let lives = Lives::new(root.life, &root.former_lives).ok_or_else(bad)?;
+    let incarnations = lives.former().iter().map(|life| life.incarnation).chain([root.incarnation]);
+    let until = lives.former().iter().map(|life| life.until).chain([root.version]);
+    let rises = incarnations.is_sorted_by(|earlier, later| earlier < later) && until.is_sorted();
+    if rises && root.counters.are_in(lives.lane()) { Ok(lives) } else { Err(bad()) }
 }
 
 fn rises(positions: &[u32]) -> bool {

@@ -1,6 +1,6 @@
 //! A snapshot in one piece: the root, then its shards in its order, nothing between. What Raft sends to a replica that is far behind.
 
-use super::{ROOT, SnapshotError, SnapshotRoot, assemble, encode};
+use super::{SnapshotError, SnapshotRoot, assemble, encode};
 use crate::manifest::Manifest;
 
 /// A manifest in one piece. Equal manifests have equal bytes.
@@ -19,8 +19,7 @@ pub fn encode_blob(manifest: &Manifest) -> Result<Vec<u8>, SnapshotError> {
 /// # Errors
 /// [`SnapshotError`] for any bytes that are not one whole snapshot; never a panic.
 pub fn decode_blob(bytes: &[u8]) -> Result<Manifest, SnapshotError> {
-    let (stored, mut rest) = ROOT.decode_prefix(bytes)?;
-    let root = SnapshotRoot { stored };
+    let (root, mut rest) = SnapshotRoot::decode_prefix(bytes)?;
     let mut shards = Vec::with_capacity(root.shards().len());
     for &shard in root.shards() {
         let len = usize::try_from(shard.len).ok().filter(|&len| len <= rest.len()).ok_or(SnapshotError::WrongShard { shard })?;

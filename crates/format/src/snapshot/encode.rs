@@ -92,6 +92,8 @@ fn encode_shards(manifest: &Manifest, earlier: Option<(&Manifest, &SnapshotRoot)
     shards.extend(directories);
     let stored = StoredRoot {
         incarnation: manifest.incarnation,
+        life: manifest.lives.number(),
+        former_lives: manifest.lives.former().to_vec(),
         version: manifest.version,
         state_time_ms: manifest.state_time_ms,
         counters: manifest.counters,

@@ -35,8 +35,9 @@ pub const ID_SHARD_BITS: u32 = 14;
 /// one object and the next. In version 1 it was [`ID_SHARD_BITS`], which made a shard of nearly every object.
 pub const OBJECT_SHARD_BITS: u32 = 22;
 
-/// Version 1 had no directories, and objects in shards of [`ID_SHARD_BITS`].
-const ROOT: Kind = Kind { what: "snapshot root", magic: *b"SLsr", version: 2 };
+/// Version 1 had no directories, and objects in shards of [`ID_SHARD_BITS`]; version 2 no former lives.
+const ROOT: Kind = Kind { what: "snapshot root", magic: *b"SLsr", version: 3 };
+const ROOT_V2: Kind = Kind { version: 2, ..ROOT };
 const SHARD: Kind = Kind { what: "snapshot shard", magic: *b"SLss", version: 1 };
 
 /// A snapshot's root: the small state, and the names of the shards.
@@ -123,7 +124,22 @@ impl SnapshotRoot {
     /// # Errors
     /// [`SnapshotError::Envelope`] for any bytes that are not one whole root.
     pub fn decode(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Ok(Self { stored: ROOT.decode(bytes)? })
+        match Self::decode_prefix(bytes)? {
+            (root, []) => Ok(root),
+            (_, rest) => Err(EnvelopeError::Trailing { what: ROOT.what, extra: rest.len() }.into()),
+        }
+    }
+
+    /// The root at the start of `bytes`, and the bytes after it.
+    fn decode_prefix(bytes: &[u8]) -> Result<(Self, &[u8]), SnapshotError> {
+        match ROOT_V2.decode_prefix::<stored::StoredRootV2>(bytes) {
+            Ok((stored, rest)) => Ok((Self { stored: stored.into() }, rest)),
+            Err(EnvelopeError::Version { .. }) => {
+                let (stored, rest) = ROOT.decode_prefix(bytes)?;
+                Ok((Self { stored }, rest))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The stored form.
@@ -153,10 +169,16 @@ impl SnapshotRoot {
         self.stored.version
     }
 
-    /// The group's life.
+    /// The group's present life.
     #[must_use]
     pub const fn incarnation(&self) -> Incarnation {
         self.stored.incarnation
+    }
+
+    /// The present life's number: how many lives the group's store had seen before it.
+    #[must_use]
+    pub const fn life(&self) -> u32 {
+        self.stored.life
     }
 }
 

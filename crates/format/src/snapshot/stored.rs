@@ -1,10 +1,10 @@
-//! The payloads of root and shards, version 1 (postcard). See `docs/formats/snapshot.md`.
+//! The payloads of root (version 3) and shards (version 1), in postcard. See `docs/formats/snapshot.md`.
 
 use super::ShardRef;
 use super::directory::StoredDirectory;
 use crate::manifest::{
-    BatchRecord, ChunkState, Counters, EpochOwner, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord, SettingRecord,
-    SliceRef, VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
+    BatchRecord, ChunkState, Counters, EpochOwner, FormerLife, ModelRecord, ObjectRecord, PackRecord, ProducerKey, ProducerState, SegmentRecord,
+    SettingRecord, SliceRef, VectorFieldRecord, VectorIndexRecord, VectorSetRecord,
 };
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, WriterId};
@@ -12,11 +12,33 @@ use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, Namespac
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(super) struct StoredRoot {
     pub(super) incarnation: Incarnation,
+    /// The number of the present life.
+    pub(super) life: u32,
+    /// By rising number.
+    pub(super) former_lives: Vec<FormerLife>,
     pub(super) version: CommitIndex,
     pub(super) state_time_ms: i64,
     pub(super) counters: Counters,
     pub(super) epochs: Vec<StoredEpoch>,
     pub(super) shards: Vec<ShardRef>,
+}
+
+/// Versions 1 and 2: a group had one life.
+#[derive(Deserialize)]
+pub(super) struct StoredRootV2 {
+    incarnation: Incarnation,
+    version: CommitIndex,
+    state_time_ms: i64,
+    counters: Counters,
+    epochs: Vec<StoredEpoch>,
+    shards: Vec<ShardRef>,
+}
+
+impl From<StoredRootV2> for StoredRoot {
+    fn from(stored: StoredRootV2) -> Self {
+        let StoredRootV2 { incarnation, version, state_time_ms, counters, epochs, shards } = stored;
+        Self { incarnation, life: 0, former_lives: Vec::new(), version, state_time_ms, counters, epochs, shards }
+    }
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -71,7 +71,7 @@ fn commands_replies_and_snapshots_of_vector_fields_have_the_bytes_of_their_versi
     check_commands("command-indexes-v1.hex", &commands());
     check_replies("reply-indexes-v1.hex", &replies());
     let lines = snapshot_lines(&manifest());
-    check_golden("snapshot-indexes-v2.hex", &lines);
+    check_golden("snapshot-indexes-v3.hex", &lines);
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!(assemble(&root, lines[1..].iter().map(|(_, bytes)| bytes.as_slice())).unwrap(), manifest());
     assert_eq!(decode_blob(&encode_blob(&manifest()).unwrap()).unwrap(), manifest());

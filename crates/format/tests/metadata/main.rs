@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod indexes;
+mod lives;
 mod sample;
 mod sample_vectors;
 mod settings;
@@ -118,18 +119,20 @@ fn read_golden(name: &str) -> Manifest {
 }
 
 #[test]
-fn snapshots_of_version_1_are_still_read() {
-    assert_eq!(read_golden("snapshot-v1.hex"), sample::manifest());
-    assert_eq!(read_golden("snapshot-vectors-v1.hex"), sample_vectors::manifest());
-    assert_eq!(read_golden("snapshot-indexes-v1.hex"), indexes::manifest());
-    assert_eq!(read_golden("snapshot-settings-v1.hex"), settings::manifest());
+fn snapshots_of_versions_1_and_2_are_still_read() {
+    for version in ["v1", "v2"] {
+        assert_eq!(read_golden(&format!("snapshot-{version}.hex")), sample::manifest());
+        assert_eq!(read_golden(&format!("snapshot-vectors-{version}.hex")), sample_vectors::manifest());
+        assert_eq!(read_golden(&format!("snapshot-indexes-{version}.hex")), indexes::manifest());
+        assert_eq!(read_golden(&format!("snapshot-settings-{version}.hex")), settings::manifest());
+    }
 }
 
 #[test]
-fn a_snapshot_has_the_bytes_of_version_2_and_comes_back() {
+fn a_snapshot_has_the_bytes_of_version_3_and_comes_back() {
     let manifest = sample::manifest();
     let lines = snapshot_lines(&manifest);
-    check_golden("snapshot-v2.hex", &lines);
+    check_golden("snapshot-v3.hex", &lines);
 
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!((root.version(), root.incarnation()), (manifest.version, manifest.incarnation));

@@ -16,10 +16,10 @@ fn commands_and_replies_of_vectors_have_the_bytes_of_version_1_and_come_back() {
 }
 
 #[test]
-fn a_snapshot_with_vectors_and_models_has_the_bytes_of_version_2_and_comes_back() {
+fn a_snapshot_with_vectors_and_models_has_the_bytes_of_version_3_and_comes_back() {
     let manifest = sample_vectors::manifest();
     let lines = snapshot_lines(&manifest);
-    check_golden("snapshot-vectors-v2.hex", &lines);
+    check_golden("snapshot-vectors-v3.hex", &lines);
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!(assemble(&root, lines[1..].iter().map(|(_, bytes)| bytes.as_slice())).unwrap(), manifest);
     assert_eq!(decode_blob(&encode_blob(&manifest).unwrap()).unwrap(), manifest);

@@ -1,6 +1,7 @@
 //! The machine by example. Random histories are in `tests/model`.
 
 mod batches;
+mod group_lives;
 mod indexes;
 mod lives;
 mod models;
