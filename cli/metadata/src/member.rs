@@ -2,10 +2,11 @@
 
 use crate::args::{ServeArgs, TimesArgs};
 use crate::error::{CommandError, with_sources};
-use siltstone_core::{Incarnation, SystemClock};
+use siltstone_core::SystemClock;
 use siltstone_disk::{DelayedDisk, Disk, RealDisk, create_dir_durable, lock_dir};
 use siltstone_metadata::raft::{Blocking, FatalError};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
+use siltstone_metadata_publish::fresh_incarnation;
 use siltstone_metadata_serve::{GrpcTransport, ServeConfig, serve as serve_node};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -48,7 +49,7 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
         dir: args.data.clone(),
         clock: Arc::new(SystemClock),
         transport: transport.clone(),
-        incarnation: Incarnation(random.max(1)),
+        incarnation: fresh_incarnation(random),
         seed: random,
         blocking: Blocking::Threads,
         on_fatal: Arc::new(end_at_once),

@@ -5,11 +5,12 @@
 //! v1/{incarnation}/batches/{epoch}/{batch id}
 //! v1/{incarnation}/objects/{epoch}/{object id}
 //! v1/{incarnation}/metadata/snapshots/{epoch}/{commit index}        the root of a snapshot
-//! v1/{incarnation}/metadata/shards/{epoch}/{commit index}-{shard}   an immutable shard, named by roots
+//! v1/{incarnation}/metadata/shards/{epoch}/{commit index}-{hash}    an immutable shard, named by the root it was made for and by later ones
 //! ```
 //!
-//! Numbers are 16 lower-case hexadecimal digits (a shard's is 4), so that the order of keys is the order of numbers. Every key but the owner's
-//! carries the incarnation of the metadata group and the epoch of the maker: what a fenced epoch made and no manifest names can be found by
+//! Numbers are 16 lower-case hexadecimal digits, and the hash of a shard's content is 64, so that the order of keys is the order of numbers. A shard
+//! has the position of its first root in its key: a key that was once deleted is never used again, even if the same content comes back. Every key but
+//! the owner's carries the incarnation of the metadata group and the epoch of the maker: what a fenced epoch made and no manifest names can be found by
 //! a list and deleted. No name that a user chose is ever part of a key.
 //!
 //! What is deliberately not here: the stores, and what the objects hold (`siltstone-format`).
@@ -68,10 +69,10 @@ pub enum ObjectPath {
         incarnation: Incarnation,
         /// The maker's epoch.
         epoch: Epoch,
-        /// The last log index that it covers.
+        /// The last log index that the root covers for which it was made.
         index: CommitIndex,
-        /// Which shard.
-        shard: u16,
+        /// BLAKE3 of its bytes.
+        hash: [u8; 32],
     },
 }
 
@@ -176,8 +177,9 @@ impl fmt::Display for ObjectPath {
             Self::SnapshotRoot { incarnation, epoch, index } => {
                 write!(f, "{}{:016x}", epoch_prefix(PathKind::SnapshotRoot, *incarnation, *epoch), index.0)
             }
-            Self::SnapshotShard { incarnation, epoch, index, shard } => {
-                write!(f, "{}{:016x}-{shard:04x}", epoch_prefix(PathKind::SnapshotShard, *incarnation, *epoch), index.0)
+            Self::SnapshotShard { incarnation, epoch, index, hash } => {
+                write!(f, "{}{:016x}-", epoch_prefix(PathKind::SnapshotShard, *incarnation, *epoch), index.0)?;
+                hash.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
             }
         }
     }
@@ -236,12 +238,12 @@ fn parts(key: &str) -> Option<ObjectPath> {
             index: CommitIndex(hex16(index)?),
         }),
         [LAYOUT, incarnation, METADATA, SHARDS, epoch, id] => {
-            let (index, shard) = id.split_once('-')?;
+            let (index, hash) = id.split_once('-')?;
             Some(ObjectPath::SnapshotShard {
                 incarnation: Incarnation(hex16(incarnation)?),
                 epoch: Epoch(hex16(epoch)?),
                 index: CommitIndex(hex16(index)?),
-                shard: u16::try_from(hex(shard, 4)?).ok()?,
+                hash: hash32(hash)?,
             })
         }
         _ => None,
@@ -250,6 +252,17 @@ fn parts(key: &str) -> Option<ObjectPath> {
 
 fn hex16(text: &str) -> Option<u64> {
     hex(text, 16)
+}
+
+fn hash32(text: &str) -> Option<[u8; 32]> {
+    let mut hash = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::try_from(hex(&text[2 * at..2 * at + 2], 2)?).ok()?;
+    }
+    Some(hash)
 }
 
 /// Reads exactly this many lower-case hexadecimal digits, so that each number has one text.

@@ -2,14 +2,14 @@ use super::*;
 use proptest::prelude::*;
 
 fn any_path() -> impl Strategy<Value = ObjectPath> {
-    (0..5_u8, any::<u64>(), any::<u64>(), any::<u64>(), any::<u16>()).prop_map(|(kind, incarnation, epoch, id, shard)| {
+    (0..5_u8, any::<u64>(), any::<u64>(), any::<u64>(), any::<[u8; 32]>()).prop_map(|(kind, incarnation, epoch, id, hash)| {
         let (incarnation, epoch) = (Incarnation(incarnation), Epoch(epoch));
         match kind {
             0 => ObjectPath::Owner { incarnation },
             1 => ObjectPath::Batch { incarnation, epoch, batch: BatchId(id) },
             2 => ObjectPath::Object { incarnation, epoch, object: ObjectId(id) },
             3 => ObjectPath::SnapshotRoot { incarnation, epoch, index: CommitIndex(id) },
-            _ => ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(id), shard },
+            _ => ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(id), hash },
         }
     })
 }
@@ -40,7 +40,7 @@ proptest! {
     #[test]
     fn what_is_accepted_is_what_is_built(text in concat!(
         "(v1|v2|owner|batches|objects|metadata|snapshots|shards|",
-        "[0-9a-fA-F]{15,17}|[0-9a-f]{16}-[0-9a-f]{4}|/){1,11}",
+        "[0-9a-fA-F]{15,17}|[0-9a-f]{16}-[0-9a-f]{64}|/){1,11}",
     )) {
         if let Ok(path) = ObjectPath::parse_str(&text) {
             prop_assert_eq!(path.key().to_string(), text);
@@ -57,8 +57,9 @@ fn the_layout_stays_as_it_is() {
     assert_eq!(object.key().as_str(), "v1/0000000000000001/objects/000000000000002a/ffffffffffffffff");
     let root = ObjectPath::SnapshotRoot { incarnation, epoch, index: CommitIndex(9) };
     assert_eq!(root.key().as_str(), "v1/0000000000000001/metadata/snapshots/000000000000002a/0000000000000009");
-    let shard = ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(9), shard: 0x1f };
-    assert_eq!(shard.key().as_str(), "v1/0000000000000001/metadata/shards/000000000000002a/0000000000000009-001f");
+    let shard = ObjectPath::SnapshotShard { incarnation, epoch, index: CommitIndex(9), hash: [0x1f; 32] };
+    let of_position = "v1/0000000000000001/metadata/shards/000000000000002a/0000000000000009-";
+    assert_eq!(shard.key().as_str(), format!("{of_position}{}", "1f".repeat(32)));
     assert_eq!(ObjectPath::Owner { incarnation }.key().as_str(), "v1/owner/0000000000000001");
 }
 
@@ -71,6 +72,7 @@ fn other_keys_are_refused_with_their_name() {
         "v1/0000000000000001/batches/+00000000000002a/0000000000000003",
         "v1/0000000000000001/batches/000000000000002a",
         "v1/0000000000000001/logs/000000000000002a/0000000000000003",
+        "v1/0000000000000001/metadata/shards/000000000000002a/0000000000000009-001f",
         "v1/owner",
         "owner",
     ] {

@@ -36,15 +36,18 @@ pub(super) fn release_object(draft: &mut Manifest, id: ObjectId) {
     }
 }
 
+/// What a backup pins is as good as named.
 pub(super) fn forget(draft: &mut Manifest, batches: &[BatchId], objects: &[ObjectId]) -> Result<Reply, Rejection> {
+    let pins = draft.pins();
     for id in batches {
-        if draft.batches.contains_key(id) {
+        let is_pinned = || draft.retired_batches.get(*id).is_some_and(|batch| pins.keep(id.0, batch.at_ms));
+        if draft.batches.contains_key(id) || is_pinned() {
             return Err(Rejection::StillNamed { id: id.0 });
         }
         draft.retired_batches.remove(*id);
     }
     for id in objects {
-        if draft.objects.get(id).is_some_and(|object| object.retired_at_ms.is_none()) {
+        if draft.objects.get(id).is_some_and(|object| object.retired_at_ms.is_none_or(|at_ms| pins.keep(id.0, at_ms))) {
             return Err(Rejection::StillNamed { id: id.0 });
         }
         draft.retired_objects.remove_mut(id);

@@ -4,6 +4,7 @@
 //! Here are the records and the questions that readers, sealers and the garbage collector ask. What is deliberately not here: how commands change
 //! the manifest (`siltstone-metadata`, `machine`), and its stored form ([`crate::snapshot`]).
 
+mod backup;
 mod byte_string;
 mod chunk;
 mod entry_vectors;
@@ -18,6 +19,7 @@ mod segment;
 mod setting;
 mod vectors;
 
+pub use backup::{BACKUP_KEY_PREFIX, BACKUP_NAME_LEN_MAX, BackupRecord, BackupRoot, Pins, backup_key, is_backup_name};
 pub use chunk::{ChunkRecord, ChunkState, SliceList, SliceRef};
 pub use entry_vectors::{VECTOR_FIELD_LEN_MAX, VECTOR_FIELDS_MAX, VectorFieldRecord, VectorIndexRecord};
 pub use epoch::{EpochOwner, EpochRecord, IdBlocks};
@@ -129,15 +131,18 @@ impl Manifest {
         self.unsealed.iter().filter_map(|id| self.namespaces.get(id))
     }
 
-    /// Batches that were retired before this state time: they may be deleted, then forgotten.
+    /// Batches that were retired before this state time and that no backup pins: they may be deleted, then forgotten.
     pub fn batches_retired_before(&self, before_ms: i64) -> impl Iterator<Item = RetiredBatch<'_>> {
-        self.retired_batches.iter().filter(move |batch| batch.at_ms < before_ms)
+        let pins = self.pins();
+        self.retired_batches.iter().filter(move |batch| batch.at_ms < before_ms && !pins.keep(batch.id.0, batch.at_ms))
     }
 
-    /// Objects that were retired before this state time: they may be deleted, then forgotten.
+    /// Objects that were retired before this state time and that no backup pins: they may be deleted, then forgotten.
     pub fn objects_retired_before(&self, before_ms: i64) -> impl Iterator<Item = &ObjectRecord> {
+        let pins = self.pins();
         let states = self.retired_objects.iter().filter_map(|id| self.objects.get(id));
-        states.filter(move |state| state.retired_at_ms.is_some_and(|at| at < before_ms)).map(|state| &state.record)
+        let is_over = move |state: &&ObjectState| state.retired_at_ms.is_some_and(|at| at < before_ms && !pins.keep(state.record.id.0, at));
+        states.filter(is_over).map(|state| &state.record)
     }
 
     /// Whether commands of this epoch are accepted (EP-1).

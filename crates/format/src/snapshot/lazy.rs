@@ -198,6 +198,24 @@ impl LazySnapshot {
     }
 }
 
+impl SnapshotRoot {
+    /// A manifest of the settings alone. `bytes` is the shard of settings, where the root names one.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] where it is not that shard.
+    pub fn settings(&self, bytes: Option<&[u8]>) -> Result<Manifest, SnapshotError> {
+        let mut builder = Builder::new(&self.stored)?;
+        if let Some(shard) = self.shard(ShardContent::Settings, 0) {
+            let bytes = bytes.ok_or(SnapshotError::WrongShard { shard: *shard })?;
+            match decode(shard, &mut |_: &ShardRef, _| Ok::<_, SnapshotError>(bytes.to_vec()))? {
+                StoredShard::Settings(list) => list.into_iter().try_for_each(|setting| builder.setting(shard, setting))?,
+                _ => return Err(SnapshotError::WrongShard { shard: *shard }),
+            }
+        }
+        builder.finish()
+    }
+}
+
 fn some_in<T>(ids: &BTreeSet<T>, range: std::ops::RangeInclusive<u64>, id: fn(u64) -> T) -> bool
 where
     T: Ord,

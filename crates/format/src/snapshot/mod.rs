@@ -11,6 +11,7 @@ mod blob;
 mod directory;
 mod encode;
 mod lazy;
+mod published;
 mod skim;
 mod stored;
 
@@ -19,6 +20,7 @@ pub use blob::{decode_blob, encode_blob};
 pub use directory::DIRECTORY_NAMESPACES_MIN;
 pub use encode::{Encoded, Shard, encode, encode_changed};
 pub use lazy::LazySnapshot;
+pub use published::{PublishedRoot, ShardMaker};
 
 use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
@@ -167,6 +169,12 @@ impl SnapshotRoot {
     #[must_use]
     pub const fn version(&self) -> CommitIndex {
         self.stored.version
+    }
+
+    /// State time at that position.
+    #[must_use]
+    pub const fn state_time_ms(&self) -> i64 {
+        self.stored.state_time_ms
     }
 
     /// The group's present life.

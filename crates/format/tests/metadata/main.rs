@@ -4,6 +4,7 @@
 
 mod indexes;
 mod lives;
+mod published;
 mod sample;
 mod sample_vectors;
 mod settings;

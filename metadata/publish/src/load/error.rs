@@ -1,5 +1,6 @@
 //! Why a published snapshot is not loaded.
 
+use crate::owner::OwnerError;
 use siltstone_core::ErrorKind;
 use siltstone_format::snapshot::SnapshotError;
 use siltstone_store::StoreError;
@@ -18,6 +19,17 @@ pub enum LoadError {
         /// What is wrong with it.
         source: SnapshotError,
     },
+    /// It was given up, since the process ends.
+    #[error("load a published snapshot: {key}: {reason}")]
+    Aborted {
+        /// The root.
+        key: String,
+        /// What is known of the cause.
+        reason: String,
+    },
+    /// It can't be learnt which lives of the group there are.
+    #[error("load a published snapshot: {0}")]
+    Owner(#[from] OwnerError),
     /// There is no root.
     #[error("load a published snapshot: {place} holds none")]
     NothingPublished {
@@ -41,7 +53,15 @@ impl LoadError {
         match self {
             Self::Store(error) => error.kind(),
             Self::Damaged { source, .. } => source.kind(),
+            Self::Aborted { .. } => ErrorKind::Unavailable,
+            Self::Owner(error) => error.kind(),
             Self::NothingPublished { .. } | Self::NoBackup { .. } => ErrorKind::NotFound,
         }
+    }
+
+    /// Whether an object is not there: it was lost, or collected since a newer root took this one's place long ago.
+    #[must_use]
+    pub const fn is_gone(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_not_found())
     }
 }

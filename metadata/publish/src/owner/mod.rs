@@ -65,14 +65,17 @@ pub async fn claim_first(store: &dyn ObjectStore, incarnation: Incarnation, now_
     standing(store, incarnation).await?.ok_or_else(|| OwnerError::Unclaimed { place: store.place(), incarnation })
 }
 
-/// Claims a store for the life that succeeds its owner: a group that was restored or recovered. `claimant` is a random number: by it a claimant
-/// knows its own put where the answer was lost.
+/// Claims a store for the life that succeeds its owner: a group that was restored or recovered. `claimant` is a random number, drawn anew for each
+/// restore: by it a claimant that asks again, since an answer was lost, knows what it holds already.
 ///
 /// # Errors
 /// [`OwnerError::Lost`] when another took that life first, [`OwnerError::NoOwner`] when there is no owner to succeed.
 pub async fn claim_next(store: &dyn ObjectStore, now_ms: i64, claimant: u64) -> Result<Claim, OwnerError> {
     let highest = owners(store).await?.into_iter().max().ok_or_else(|| OwnerError::NoOwner { place: store.place() })?;
     let before = read(store, highest).await?;
+    if before.life > 0 && before.claimant == claimant {
+        return Ok(Claim { incarnation: before.incarnation, life: before.life });
+    }
     let used_up = || OwnerError::UsedUp { place: store.place(), incarnation: before.incarnation };
     let incarnation = Incarnation(before.incarnation.0.checked_add(1).ok_or_else(used_up)?);
     let life = before.life.checked_add(1).ok_or_else(used_up)?;
@@ -98,6 +101,13 @@ pub async fn check_owner(store: &dyn ObjectStore, incarnation: Incarnation) -> R
     }
     let is_claimed = incarnation != FOUNDING && owners.contains(&incarnation);
     if is_claimed { Ok(()) } else { Err(OwnerError::Unclaimed { place: store.place(), incarnation }) }
+}
+
+/// All lives that claimed the store.
+pub(crate) async fn lives(store: &dyn ObjectStore) -> Result<Vec<Incarnation>, OwnerError> {
+    let mut lives = owners(store).await?;
+    lives.retain(|life| *life != FOUNDING);
+    Ok(lives)
 }
 
 /// What this incarnation holds; `None` where no group but this one may have claimed the store, and this one may go on to.

@@ -1,0 +1,113 @@
+//! Backups: they stay whole while they stand, whoever leads, and go when they are removed.
+
+use crate::support::{Group, LIFE, eager};
+use siltstone_core::{ErrorKind, Incarnation};
+use siltstone_format::manifest::{BackupRecord, backup_key};
+use siltstone_metadata_client::MetadataClientExt;
+use siltstone_metadata_publish::{BackupError, ask_backup, backups_of, list_backups, load_backup, remove_backup};
+use siltstone_store::paths::PathKind;
+use siltstone_store::{Effect, Fault, FaultRule, FaultyStore, MemoryStore, Operation};
+use std::sync::Arc;
+
+#[tokio::test]
+async fn a_backup_is_loaded_long_after_and_goes_when_it_is_removed() {
+    let group = Group::in_memory();
+    let (mut publisher, _) = group.publisher(eager());
+    group.create_namespaces("a", 40).await;
+    publisher.round().await.expect("a root");
+    ask_backup(group.metadata.as_ref(), "monday").await.expect("asked");
+    assert_eq!(backups_of(&group.manifest()), [("monday".to_owned(), None)]);
+    publisher.round().await.expect("a root");
+    let (name, info) = backups_of(&group.manifest()).remove(0);
+    let info = info.expect("it has a root now");
+    assert_eq!((name.as_str(), info.incarnation), ("monday", LIFE));
+    assert_eq!(list_backups(group.store.as_ref()).await.expect("a list").len(), 1, "the store tells of it before another root is published");
+    let backup = load_backup(group.store.as_ref(), Some("monday")).await.expect("a manifest");
+    assert_eq!((backup.version, backup.namespaces.size()), (info.version, 40));
+
+    for step in 0..20 {
+        group.create_namespaces(&format!("b{step}"), 20).await;
+        group.tick_ms(3_600_000).await;
+        publisher.round().await.expect("a root");
+    }
+    assert_eq!(list_backups(group.store.as_ref()).await, Ok(vec![info.clone()]));
+    assert_eq!(load_backup(group.store.as_ref(), Some("monday")).await.expect("a manifest"), backup);
+    assert_eq!(group.keys(PathKind::SnapshotRoot).await.len(), 2);
+    let bytes: usize = crate::support::contents(group.store.as_ref()).await.values().map(bytes::Bytes::len).sum();
+    assert!(info.size.expect("a size").snapshot_bytes < bytes as u64);
+
+    remove_backup(group.metadata.as_ref(), "monday").await.expect("removed");
+    publisher.round().await.expect("a root");
+    assert_eq!(list_backups(group.store.as_ref()).await, Ok(Vec::new()));
+    assert_eq!(load_backup(group.store.as_ref(), Some("monday")).await.expect_err("removed").kind(), ErrorKind::NotFound);
+    assert_eq!(group.keys(PathKind::SnapshotRoot).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_name_is_used_once_and_is_plain() {
+    let group = Group::in_memory();
+    let metadata = group.metadata.as_ref();
+    ask_backup(metadata, "monday").await.expect("asked");
+    assert!(matches!(ask_backup(metadata, "monday").await, Err(BackupError::Exists { .. })));
+    assert!(matches!(ask_backup(metadata, "a/b").await, Err(BackupError::Name { .. })));
+    assert!(matches!(remove_backup(metadata, "tuesday").await, Err(BackupError::Missing { .. })));
+    remove_backup(metadata, "monday").await.expect("one that has no root yet is removed as well");
+    assert_eq!(backups_of(&group.manifest()), []);
+}
+
+/// Nothing is collected while a backup waits for its root, and the next leader makes the root.
+#[tokio::test]
+async fn a_backup_that_was_asked_for_is_made_by_whoever_leads_next() {
+    for nth in 1..6 {
+        let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+        let group = Group::new(store.clone());
+        let (mut first, _) = group.publisher(eager());
+        group.create_namespaces("a", 10).await;
+        first.round().await.expect("a root");
+        ask_backup(group.metadata.as_ref(), "monday").await.expect("asked");
+        let away = Fault::Unreachable { place: "bucket".to_owned(), detail: "connection refused".to_owned() };
+        store.inject(FaultRule::new(Effect::Fail(away)).on(Operation::Put).nth(nth));
+        // It may have come through.
+        let _ = first.round().await;
+        store.heal();
+        let (mut second, _) = group.publisher(eager());
+        second.round().await.expect("a root");
+        let backup = load_backup(store.as_ref(), Some("monday")).await.expect("a manifest");
+        assert_eq!(backup.namespaces.size(), 10);
+        assert!(backups_of(&group.manifest())[0].1.is_some());
+    }
+}
+
+#[tokio::test]
+async fn the_outcome_of_recording_a_backup_may_be_lost() {
+    use siltstone_format::command::CommandBody;
+    use siltstone_metadata::Fault as Lost;
+    for fault in [Lost::Refused, Lost::RequestLost, Lost::ReplyLost, Lost::Late] {
+        let group = Group::in_memory();
+        let (mut publisher, _) = group.publisher(eager());
+        publisher.round().await.expect("a root");
+        ask_backup(group.metadata.as_ref(), "monday").await.expect("asked");
+        let mut once = true;
+        group.metadata.set_faults(move |body| {
+            let strikes = matches!(body, CommandBody::PutSetting { .. }) && std::mem::take(&mut once);
+            if strikes { fault } else { Lost::None }
+        });
+        publisher.round().await.expect_err("the outcome is lost");
+        publisher.round().await.expect("again");
+        let info = backups_of(&group.manifest()).remove(0).1.expect("it has a root");
+        let backup = load_backup(group.store.as_ref(), Some("monday")).await.expect("a manifest");
+        assert_eq!(backup.version, info.version);
+    }
+}
+
+/// A group that was restored from a backup finds in its settings that the backup waits for its root: it is not to make one.
+#[tokio::test]
+async fn what_a_former_life_was_asked_for_is_dropped() {
+    let group = Group::in_memory();
+    let record = BackupRecord { incarnation: Incarnation(LIFE.0 - 1), asked_at_ms: 0, root: None };
+    group.metadata.put_setting(&backup_key("monday"), Some(record.encode()), None).await.expect("a setting");
+    let (mut publisher, _) = group.publisher(eager());
+    publisher.round().await.expect("a root");
+    assert_eq!(backups_of(&group.manifest()), []);
+    assert_eq!(list_backups(group.store.as_ref()).await, Ok(Vec::new()));
+}

@@ -1,0 +1,8 @@
+//! Owner objects, published snapshots and backups, on stores that fail and lag.
+
+mod backups;
+mod interleavings;
+mod load;
+mod owner;
+mod publisher;
+mod support;
