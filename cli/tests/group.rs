@@ -138,7 +138,7 @@ async fn without_its_group_an_indexer_answers_questions_refuses_entries_and_says
     }
     let begun = Instant::now();
     let status = loop {
-        let status = indexer.ok(&["status"]);
+        let status = indexer.ok(&["status", "-o", "json"]);
         if status.contains("the metadata group is not heard") {
             break status;
         }
