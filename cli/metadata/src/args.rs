@@ -131,6 +131,9 @@ pub struct TimesArgs {
     /// For tests: a file with the milliseconds by which every sync is slowed down, or the word hang.
     #[arg(long, hide = true, value_name = "FILE")]
     pub sync_delay_file: Option<PathBuf>,
+    /// For tests: the newest version of commands that this member reads, as if its program were an older one.
+    #[arg(long, hide = true, value_name = "N")]
+    pub command_version_max: Option<u16>,
     /// For benches: one sync an operation, as if the log did not gather.
     #[arg(long, hide = true)]
     pub sync_each: bool,

@@ -111,6 +111,9 @@ fn config(id: u64, members: BTreeMap<u64, String>, times: &TimesArgs) -> NodeCon
     config.stall_ms_fatal = times.stall_ms_fatal;
     config.snapshot_entries = times.snapshot_entries;
     config.log_entries_kept = times.snapshot_entries / 5;
+    if let Some(version) = times.command_version_max {
+        config.command_version_max = version;
+    }
     if times.sync_each {
         config.wal.batch_operations_max = 1;
     }

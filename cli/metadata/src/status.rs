@@ -25,11 +25,14 @@ type Row = (pb::Member, Result<pb::StatusResponse, CommandError>);
 fn table(first: &pb::StatusResponse, rows: &[Row], out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
     let leader = if first.leader == 0 { "none".to_owned() } else { format!("member {}", first.leader) };
     let change = if first.is_changing { ", a change of the members is under way" } else { "" };
-    writeln!(out, "incarnation {:016x}, term {}, leader {leader}{change}", first.incarnation, first.term)?;
+    let version = rows.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|status| status.command_version).max().unwrap_or(0);
+    let commands = if version == 0 { String::new() } else { format!(", commands of version {version}") };
+    writeln!(out, "incarnation {:016x}, term {}, leader {leader}{commands}{change}", first.incarnation, first.term)?;
     if rows.is_empty() {
         let reason = if first.not_ready.is_empty() { "waits to be taken in" } else { &first.not_ready };
         return Ok(writeln!(out, "member {} belongs to no group yet: {reason}", first.node_id)?);
     }
+    let newest = rows.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|status| status.command_version_max).max().unwrap_or(0);
     let end = rows.iter().filter_map(|(_, answer)| answer.as_ref().ok()).map(|status| status.last_index).max().unwrap_or(0);
     let width = rows.iter().map(|(member, _)| member.address.len()).chain([7]).max().unwrap_or(7);
     writeln!(
@@ -41,7 +44,10 @@ fn table(first: &pb::StatusResponse, rows: &[Row], out: &mut (dyn Write + Send))
         let vote = if member.is_voter { "yes" } else { "no" };
         match answer {
             Ok(status) => {
-                let state = if status.not_ready.is_empty() { "ready" } else { &status.not_ready };
+                let mut state = if status.not_ready.is_empty() { "ready".to_owned() } else { status.not_ready.clone() };
+                if status.command_version_max < newest {
+                    state = format!("{state}; reads commands up to version {}, others {newest}: upgrade it", status.command_version_max);
+                }
                 writeln!(
                     out,
                     "{:>6}  {:<width$}  {:<9}  {vote:>4}  {:>10}  {:>6}  {:>10}  {:>8}  {state}",
@@ -76,6 +82,7 @@ fn json(rows: &[Row], out: &mut (dyn Write + Send)) -> Result<(), CommandError> 
                 "leader": status.leader, "incarnation": format!("{:016x}", status.incarnation), "last_index": status.last_index,
                 "applied_index": status.applied_index, "snapshot_index": status.snapshot_index, "purged_index": status.purged_index,
                 "stall_ms": status.stall_ms, "slow_syncs": status.slow_syncs, "version": status.version, "not_ready": status.not_ready,
+                "command_version": status.command_version, "command_version_max": status.command_version_max,
             }),
             Err(error) => serde_json::json!({
                 "id": member.id, "address": member.address, "is_voter": member.is_voter, "role": "away", "not_ready": error.to_string(),

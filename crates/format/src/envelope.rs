@@ -153,6 +153,13 @@ impl Kind {
         if extra.is_empty() { Ok((value, rest)) } else { Err(EnvelopeError::Trailing { what: self.what, extra: extra.len() }) }
     }
 
+    /// The version of a record of this kind, from its first bytes alone; `None` for any other. Nothing else is checked.
+    #[must_use]
+    pub fn version_of(&self, bytes: &[u8]) -> Option<u16> {
+        let header = bytes.first_chunk::<HEADER_LEN>()?;
+        (header[..4] == self.magic).then(|| u16::from_le_bytes([header[4], header[5]]))
+    }
+
     /// The checked bytes of the record at the start of `bytes`, and the bytes after it.
     ///
     /// # Errors

@@ -128,6 +128,8 @@ fn apply(draft: &mut Manifest, body: &CommandBody) -> Result<Reply, Rejection> {
         CommandBody::DeclareVectorField { namespace, field, dimension } => indexes::declare(draft, *namespace, field, *dimension),
         CommandBody::CommitIndexes(commit) => indexes::commit(draft, commit),
         CommandBody::PutSetting { key, value, expected } => settings::put(draft, key, value.as_deref(), *expected),
+        // What the log may hold is Raft's affair.
+        CommandBody::RaiseVersion { .. } => Ok(Reply::Done),
         CommandBody::ForgetRetired { batches, objects, .. } => retire::forget(draft, batches, objects),
     }
 }

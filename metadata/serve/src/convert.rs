@@ -62,7 +62,8 @@ pub(crate) const fn hello_response(hello: Hello) -> pb::HelloResponse {
         Phase::Ready => pb::Phase::Ready,
         Phase::Lives => pb::Phase::Lives,
     };
-    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32 }
+    let command_version = hello.command_version as u32;
+    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32, command_version }
 }
 
 pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing> {
@@ -72,7 +73,8 @@ pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing>
         pb::Phase::Ready => Phase::Ready,
         pb::Phase::Lives => Phase::Lives,
     };
-    Ok(Hello { node_id: response.node_id, directory: response.directory, phase })
+    let command_version = u16::try_from(response.command_version).unwrap_or(u16::MAX).max(1);
+    Ok(Hello { node_id: response.node_id, directory: response.directory, phase, command_version })
 }
 
 /// A snapshot's parts: the first carries all but the machine, which is cut into pieces.

@@ -3,9 +3,10 @@
 use crate::status::{of_client_error, of_membership_error};
 use crate::watch::Watchers;
 use siltstone_format::command::CommandBody;
+use siltstone_format::envelope::EnvelopeError;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{GroupStatus, MemberStatus};
-use siltstone_metadata_client::MetadataClient;
+use siltstone_metadata_client::{ClientError, MetadataClient};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_server::Group;
 use std::collections::BTreeSet;
@@ -40,7 +41,11 @@ impl Group for GroupService {
     type WatchStream = Pin<Box<dyn futures::Stream<Item = Result<pb::WatchResponse, Status>> + Send>>;
 
     async fn propose(&self, request: Request<pb::ProposeRequest>) -> Result<Response<pb::ProposeResponse>, Status> {
-        let body = CommandBody::decode(&request.into_inner().command).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let body = CommandBody::decode(&request.into_inner().command).map_err(|error| match error {
+            // It comes from a newer program, and another member may know it.
+            EnvelopeError::Version { .. } => of_client_error(&self.node, &ClientError::Unavailable { reason: error.to_string() }),
+            error => Status::invalid_argument(error.to_string()),
+        })?;
         let (token, reply) = self.node.propose(body).await.map_err(|error| of_client_error(&self.node, &error))?;
         let token = Some(pb::CommitToken { incarnation: token.incarnation.0, index: token.index.0 });
         let reply = reply.encode().map_err(|error| Status::aborted(error.to_string()))?;
@@ -75,6 +80,8 @@ impl Group for GroupService {
             slow_syncs: wal.syncs_longer_than_ms(100),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             not_ready: status.not_ready.unwrap_or_default(),
+            command_version: u32::from(status.command_version),
+            command_version_max: u32::from(status.command_version_max),
         }))
     }
 

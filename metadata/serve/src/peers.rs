@@ -38,7 +38,10 @@ impl PeersService {
 
     /// `meant` is the id of the directory that the other side means.
     async fn answer(&self, meant: u64, request: WireRequest) -> Result<WireResponse, Status> {
-        let request = PeerRequest::try_from(request).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let request = PeerRequest::try_from(request).map_err(|error| {
+            self.node.report_unreadable(&error);
+            Status::invalid_argument(error.to_string())
+        })?;
         let answer = self.node.handle(meant, request).await.map_err(|error| match error {
             PeerError::Ended { .. } => Status::unavailable(error.to_string()),
             PeerError::OtherDirectory { .. } => Status::failed_precondition(error.to_string()),

@@ -119,7 +119,8 @@ impl Inner {
         // An error means that Raft has ended: then nothing lives here.
         let lives = self.raft.is_initialized().await.unwrap_or(false);
         let phase = if lives { Phase::Lives } else { *self.admission.phase.lock() };
-        Hello { node_id: self.config.node_id, directory: self.admission.directory, phase }
+        let Inner { config, admission, .. } = self;
+        Hello { node_id: config.node_id, directory: admission.directory, phase, command_version: config.command_version_max }
     }
 
     /// Asks a member who it is.

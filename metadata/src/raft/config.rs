@@ -6,6 +6,7 @@ use crate::raft::feed::FeedBounds;
 use crate::raft::transport::Transport;
 use siltstone_core::{Clock, Incarnation};
 use siltstone_disk::Disk;
+use siltstone_format::command::COMMAND_VERSION;
 use siltstone_wal::WalConfig;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,6 +43,9 @@ pub struct NodeConfig {
     pub stall_ms_yield: u64,
     /// A stall of the disk after which the process ends.
     pub stall_ms_fatal: u64,
+    /// The newest version of commands that this member reads: the program's own. Below it, the member acts as an older program would, for tests of
+    /// groups of several versions.
+    pub command_version_max: u16,
     /// Bounds of the log.
     pub wal: WalConfig,
 }
@@ -72,6 +76,7 @@ impl NodeConfig {
             propose_ms_max: 10_000,
             stall_ms_yield: 400,
             stall_ms_fatal: 10_000,
+            command_version_max: COMMAND_VERSION,
             wal: WalConfig::default(),
         }
     }
@@ -95,6 +100,7 @@ impl NodeConfig {
             (self.stall_ms_yield <= self.election_ms_min, "a leader whose disk stalls must fall silent before the others stop waiting for it"),
             (self.stall_ms_fatal > self.election_ms_max, "a stall that ends the process must be longer than an election"),
             (self.propose_ms_max > self.election_ms_max, "a proposal must be able to outlive an election"),
+            ((1..=COMMAND_VERSION).contains(&self.command_version_max), "the version of commands must be one that this program reads"),
             (self.members.is_empty() || self.members.contains_key(&self.node_id), "the members of a new group must include this one"),
         ];
         relations.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, relation)| Err(StartError::Config { relation }))

@@ -9,6 +9,7 @@ use crate::raft::state_machine::StateMachine;
 use crate::raft::types::{RaftTypes, StorageError};
 use openraft::testing::{StoreBuilder, Suite};
 use siltstone_disk::LossyDisk;
+use siltstone_format::command::COMMAND_VERSION;
 use siltstone_wal::{Wal, WalConfig};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ impl StoreBuilder<RaftTypes, LogStore, StateMachine> for Builder {
         let disk = Arc::new(LossyDisk::new());
         let config = WalConfig { segment_bytes_max: 500, ..WalConfig::default() };
         let wal = Arc::new(Wal::open(disk.clone(), Path::new("/wal"), config, |_| {}).unwrap().0);
-        let (snapshots, newest) = SnapshotStore::open(disk, "/snapshots".into(), wal.clone(), Blocking::Threads).unwrap();
+        let (snapshots, newest) = SnapshotStore::open(disk, "/snapshots".into(), wal.clone(), Blocking::Threads, COMMAND_VERSION).unwrap();
         let durable = Arc::new(Durable::default());
         // No member of the suite's memberships: its votes come back as they were kept.
         let node_id = u64::MAX;

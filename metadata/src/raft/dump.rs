@@ -2,6 +2,7 @@
 
 use crate::raft::snapshots::read_file;
 use crate::raft::stored::{SnapshotPointer, decode_entry, decode_log_id, decode_snapshot_file, decode_vote};
+use crate::raft::types::SnapshotBytes;
 use bytes::Bytes;
 use openraft::EntryPayload;
 use siltstone_disk::Disk;
@@ -41,7 +42,7 @@ pub fn describe_record(kind: &str, payload: &Bytes) -> String {
 /// The file is not read. What is wrong with its content is part of the description.
 pub fn describe_snapshot(disk: &dyn Disk, path: &Path) -> io::Result<String> {
     let bytes = read_file(disk, path)?;
-    Ok(or_reason(decode_snapshot_file(&bytes).map(|(meta, machine)| {
+    Ok(or_reason(decode_snapshot_file(&bytes).map(|(meta, SnapshotBytes { machine, command_version })| {
         let place = meta.last_log_id.map_or_else(|| "nothing".to_owned(), |id| format!("log position {} of term {}", id.index, id.leader_id.term));
         let nodes = meta.last_membership.nodes().map(|(id, node)| format!("{id}={}", node.addr)).collect::<Vec<_>>().join(" ");
         let state = match siltstone_machine::Machine::restore(&machine) {
@@ -59,7 +60,7 @@ pub fn describe_snapshot(disk: &dyn Disk, path: &Path) -> io::Result<String> {
                 )
             }
         };
-        format!("{place}, members {nodes}, machine of {} bytes: {state}", machine.len())
+        format!("{place}, commands of version {command_version}, members {nodes}, machine of {} bytes: {state}", machine.len())
     })))
 }
 

@@ -48,6 +48,19 @@ pub enum StartError {
         /// What is missing.
         what: &'static str,
     },
+    /// A newer program wrote there.
+    #[error(
+        "start the metadata member: {place} holds commands of version {version}, and this program reads up to version {version_max}: the group was \
+         upgraded; start the newer program again"
+    )]
+    Newer {
+        /// The version of commands.
+        version: u16,
+        /// The newest that this program reads.
+        version_max: u16,
+        /// Where it was found.
+        place: String,
+    },
     /// The directory is another member's.
     #[error("start metadata member {wanted} in {}: it is the directory of member {found}", path.display())]
     WrongMember {
@@ -101,6 +114,7 @@ impl StartError {
             },
             Self::Record { source, .. } => source.kind(),
             Self::Machine { .. } | Self::Lost { .. } => ErrorKind::Corrupt,
+            Self::Newer { .. } => ErrorKind::Unsupported,
             Self::WrongMember { .. } => ErrorKind::Conflict,
             Self::Config { .. } => ErrorKind::InvalidInput,
             Self::Raft { .. } => ErrorKind::Internal,
@@ -129,6 +143,12 @@ pub enum FatalError {
     Emptied {
         /// Its number.
         node_id: u64,
+    },
+    /// The group has come to use what this program does not know.
+    #[error("take in what another metadata member sent: {reason}; the group was upgraded: start this member with the newer program")]
+    Newer {
+        /// What was sent.
+        reason: String,
     },
     /// The directory does not take the member's id.
     #[error("write the id of the metadata member's directory: {reason}")]

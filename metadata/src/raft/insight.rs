@@ -31,6 +31,10 @@ pub struct GroupStatus {
     pub members: Vec<MemberStatus>,
     /// A change of the membership is under way: two sets of voters decide.
     pub is_changing: bool,
+    /// The newest version of commands that the group's log may hold, as far as this member has applied it.
+    pub command_version: u16,
+    /// The newest that this member reads.
+    pub command_version_max: u16,
     /// How long the disk's operation in flight has taken.
     pub stall: Duration,
     /// Why it is not ready, if it is not.
@@ -132,6 +136,8 @@ impl Inner {
             purged_index: metrics.purged.map(|log_id| log_id.index),
             members: members.collect(),
             is_changing: membership.get_joint_config().len() > 1,
+            command_version: self.versions.group(),
+            command_version_max: self.config.command_version_max,
             stall: self.wal.metrics().stall().unwrap_or_default(),
             not_ready,
         }

@@ -8,7 +8,7 @@ use crate::raft::durable::Durable;
 use crate::raft::kept::Kept;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::stored::{
-    decode_entry, decode_entry_log_id, decode_entry_membership, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
+    EntryHead, decode_entry, decode_entry_head, decode_entry_log_id, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
 };
 use crate::raft::types::{LogId, Membership, RaftTypes, StorageError};
 use bytes::Bytes;
@@ -47,15 +47,19 @@ impl LogStore {
         Self { kept: Some(kept), ..self }
     }
 
-    /// Learns the memberships that the log holds, as after a restart.
+    /// Learns the memberships that the log holds, as after a restart. Returns the first command whose version is above `version_max`: its place and
+    /// its version.
     #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
-    pub(crate) fn note_memberships(&self) -> Result<(), StorageError> {
-        for (_, payload) in self.wal.read(0, u64::MAX, usize::MAX).map_err(read_error)? {
-            if let Some(membership) = decode_entry_membership(&payload).map_err(read_error)? {
-                self.durable.note_membership(&membership);
+    pub(crate) fn survey(&self, version_max: u16) -> Result<Option<(u64, u16)>, StorageError> {
+        let mut newer = None;
+        for (index, payload) in self.wal.read(0, u64::MAX, usize::MAX).map_err(read_error)? {
+            match decode_entry_head(&payload).map_err(read_error)? {
+                EntryHead::Membership(membership) => self.durable.note_membership(&membership),
+                EntryHead::Command(version) if version > version_max => newer = newer.or(Some((index, version))),
+                EntryHead::Command(_) | EntryHead::Blank => {}
             }
         }
-        Ok(())
+        Ok(newer)
     }
 
     /// Which entries are durable.

@@ -37,6 +37,21 @@ pub enum MembershipError {
         /// The address of the member that has the number.
         known: String,
     },
+    /// Its program is too old.
+    #[error(
+        "add metadata member {id} at {address}: its program reads commands up to version {version}, and the group's log holds version {needed}; start it \
+         with a newer program"
+    )]
+    OldProgram {
+        /// The number.
+        id: u64,
+        /// Where it was found.
+        address: String,
+        /// The newest version of commands that it reads.
+        version: u16,
+        /// The version that it must read.
+        needed: u16,
+    },
     /// It does not answer.
     #[error(
         "add metadata member {id} at {address}: it does not answer there; start it on an empty directory: siltstone metadata serve --join --id {id}"
@@ -84,7 +99,7 @@ impl MembershipError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::NotLeader { .. } | Self::NoQuorum | Self::Busy => ErrorKind::Unavailable,
-            Self::Taken { .. } | Self::Silent { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
+            Self::Taken { .. } | Self::Silent { .. } | Self::OldProgram { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::NoVoters => ErrorKind::InvalidInput,
             Self::Unknowable { .. } => ErrorKind::Unknown,
@@ -104,8 +119,15 @@ impl MetadataNode {
             let is_same = known == address;
             return if is_same { Ok(()) } else { Err(MembershipError::Taken { id, address: address.to_owned(), known }) };
         }
+        // From here on, no newer commands come into use behind the question.
+        let _gate = self.inner.versions.lock().await;
+        self.inner.catch_up().await.map_err(|_| MembershipError::NoQuorum)?;
         let peer = Peer { id, address: address.to_owned(), directory: 0 };
         let hello = self.inner.ask_hello(&peer).await.ok_or_else(|| MembershipError::Silent { id, address: address.to_owned() })?;
+        let (version, needed) = (hello.command_version, self.inner.versions.needed());
+        if version < needed {
+            return Err(MembershipError::OldProgram { id, address: address.to_owned(), version, needed });
+        }
         let peer = Peer { directory: hello.directory, ..peer };
         let nodes = BTreeMap::from([(id, BasicNode { addr: peer.to_text() })]);
         self.inner.change(ChangeMembers::AddNodes(nodes)).await

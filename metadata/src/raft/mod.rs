@@ -36,6 +36,7 @@ mod stored;
 mod supervisor;
 mod transport;
 mod types;
+mod versions;
 mod wire;
 
 pub use admission::Phase;

@@ -18,6 +18,7 @@ use crate::raft::stored::ENTRY_OVERHEAD_BYTES;
 use crate::raft::supervisor::{Fatal, Supervisor};
 use crate::raft::transport::{PeerRequest, PeerResponse, Transport};
 use crate::raft::types::{Applied, Proposal, Raft, RaftTypes};
+use crate::raft::versions::Versions;
 use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
 use openraft::{BasicNode, SnapshotPolicy};
@@ -63,6 +64,7 @@ pub(crate) struct Inner {
     pub(crate) metrics: NodeMetrics,
     pub(crate) manifests: watch::Receiver<Manifest>,
     pub(crate) feed: Feed,
+    pub(crate) versions: Versions,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
@@ -89,6 +91,7 @@ impl MetadataNode {
         let NodeParts { disk, dir, clock, transport, incarnation, seed, blocking, on_fatal } = parts;
         let fatal = Arc::new(Fatal::new(on_fatal));
         let (node_id, wal_config, feed, on_wal_fatal) = (config.node_id, config.wal, config.feed_bounds(), fatal.clone());
+        let version_max = config.command_version_max;
         // The members of a new group must see each other before any of them has a directory.
         let (drawn, waits) = (StdRng::seed_from_u64(seed).random(), config.members.len() > 1);
         let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
@@ -97,11 +100,14 @@ impl MetadataNode {
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
             let admission = Admission::open(disk.clone(), &dir, node_id, &recovery, drawn, waits)?;
-            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone())?;
+            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone(), version_max)?;
             let kept = snapshots.kept().clone();
             let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
             let log_store = LogStore::new(node_id, wal.clone(), noted).purging_after(kept);
-            log_store.note_memberships().map_err(|error| StartError::Raft { reason: error.to_string() })?;
+            let newer = log_store.survey(version_max).map_err(|error| StartError::Raft { reason: error.to_string() })?;
+            if let Some((index, version)) = newer {
+                return Err(StartError::Newer { version, version_max, place: format!("position {index} of the log in {}", dir.display()) });
+            }
             Ok::<_, StartError>((wal, Arc::new(admission), log_store, state_machine))
         });
         let (wal, admission, log_store, state_machine) = opened.await.map_err(|error| StartError::Raft { reason: error.to_string() })??;
@@ -110,6 +116,7 @@ impl MetadataNode {
         let backoff = Duration::from_millis(config.heartbeat_ms);
         let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
         let (manifests, feed) = (state_machine.watch(), state_machine.feed());
+        let versions = Versions::new(state_machine.command_version());
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
@@ -124,6 +131,7 @@ impl MetadataNode {
             metrics: NodeMetrics::default(),
             manifests,
             feed,
+            versions,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
@@ -158,11 +166,13 @@ impl MetadataNode {
             let inner = self.inner.clone();
             self.inner.tasks.lock().push(tokio::spawn(async move { inner.begin_group().await }));
         }
-        self.inner.tasks.lock().extend([Supervisor::spawn(&self.inner), Elector::spawn(&self.inner, seed)]);
+        self.inner.tasks.lock().extend([Supervisor::spawn(&self.inner), Elector::spawn(&self.inner, seed), Versions::spawn(&self.inner)]);
         if is_single {
             // Nobody else can be leader, so there is no reason to wait for a timeout. An error shows in the wait.
             let _ = raft.trigger().elect().await;
             self.wait_ready(SINGLE_READY_TIMEOUT).await?;
+            // Nobody else is to be asked. Where it fails, the first newer command tells why.
+            let _ = self.inner.raise_version().await;
         }
         Ok(())
     }
@@ -309,7 +319,7 @@ impl Inner {
         }
     }
 
-    async fn read_index_within(&self, limit: Duration) -> Result<CommitIndex, ClientError> {
+    pub(crate) async fn read_index_within(&self, limit: Duration) -> Result<CommitIndex, ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         match tokio::time::timeout(limit, self.raft.get_read_log_id()).await {
             Ok(Ok((read, _))) => Ok(CommitIndex(read.map_or(0, |log_id| log_id.index))),
@@ -348,8 +358,14 @@ impl Inner {
     }
 
     async fn propose_uncounted(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        self.check_takes_in()?;
+        self.admit_version(&body).await?;
+        self.write(body).await
+    }
+
+    /// Whether this member takes commands in. What it refuses changes nothing and never will.
+    fn check_takes_in(&self) -> Result<(), ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
-        let unknown = |reason: String| ClientError::UnknownOutcome { reason };
         if let Some(reason) = self.end() {
             return Err(ClientError::Ended { reason });
         }
@@ -368,6 +384,14 @@ impl Inner {
         if self.contacts.is_silent() {
             return Err(unavailable("no quorum of the group answers its leader".to_owned()));
         }
+        Ok(())
+    }
+
+    /// Hands a command to Raft, whatever its version.
+    pub(crate) async fn write(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        let unavailable = |reason: String| ClientError::Unavailable { reason };
+        let unknown = |reason: String| ClientError::UnknownOutcome { reason };
+        self.check_takes_in()?;
         let name = body.name();
         let proposal = Proposal::new(Command { proposed_at_ms: self.clock.now_ms(), body }).map_err(|error| unavailable(error.to_string()))?;
         if proposal.encoded.len() + ENTRY_OVERHEAD_BYTES > self.config.wal.payload_bytes_max as usize {

@@ -40,6 +40,7 @@ impl Inner {
             }
             return Err(PeerError::OtherDirectory { node_id });
         }
+        self.check_versions(&request)?;
         match request {
             PeerRequest::Hello => Ok(PeerResponse::Hello(self.hello().await)),
             PeerRequest::Append(request) => self.append_entries(request).await.map(PeerResponse::Append),

@@ -7,7 +7,7 @@ use crate::raft::blocking::Blocking;
 use crate::raft::error::StartError;
 use crate::raft::kept::Kept;
 use crate::raft::stored::{SnapshotPointer, decode_snapshot_file, encode_snapshot_file};
-use crate::raft::types::SnapshotMeta;
+use crate::raft::types::{SnapshotBytes, SnapshotMeta};
 use bytes::Bytes;
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_machine::Machine;
@@ -32,6 +32,14 @@ pub(crate) struct SnapshotStore {
     kept: Arc<Kept>,
 }
 
+/// The newest snapshot, as a start finds it.
+pub(crate) struct Newest {
+    pub(crate) meta: SnapshotMeta,
+    pub(crate) machine: Machine,
+    /// The newest version of commands that the log before it holds.
+    pub(crate) command_version: u16,
+}
+
 /// The directory of snapshots. All methods block on the disk.
 struct Files {
     disk: Arc<dyn Disk>,
@@ -41,13 +49,14 @@ struct Files {
 }
 
 impl SnapshotStore {
-    /// Opens the directory and reads the newest snapshot: what Raft knows of it, and the machine. Blocks on the disk.
+    /// Opens the directory and reads the newest snapshot, unless it is of commands above `version_max`. Blocks on the disk.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         dir: PathBuf,
         wal: Arc<Wal>,
         blocking: Blocking,
-    ) -> Result<(Self, Option<(SnapshotMeta, Machine)>), StartError> {
+        version_max: u16,
+    ) -> Result<(Self, Option<Newest>), StartError> {
         create_dir_durable(disk.as_ref(), &dir).map_err(|error| StartError::io("create snapshot directory", &dir, error))?;
         let lost = |what| StartError::Lost { path: dir.clone(), what };
         let files = Arc::new(Files { disk, dir: dir.clone(), counter: AtomicU64::new(0) });
@@ -72,10 +81,13 @@ impl SnapshotStore {
         if bytes.len() as u64 != pointer.len {
             return Err(lost("the snapshot that the log names has another length"));
         }
-        let (meta, machine) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+        let (meta, SnapshotBytes { machine, command_version }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+        if command_version > version_max {
+            return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
+        }
         let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
         files.remove_others(Some(&pointer.file))?;
-        Ok((store(Some((meta.clone(), path))), Some((meta, machine))))
+        Ok((store(Some((meta.clone(), path))), Some(Newest { meta, machine, command_version })))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -90,13 +102,13 @@ impl SnapshotStore {
     }
 
     /// Keeps a snapshot, durably, unless a newer one is kept already.
-    pub(crate) async fn keep(&self, meta: &SnapshotMeta, machine: Bytes) -> io::Result<()> {
+    pub(crate) async fn keep(&self, meta: &SnapshotMeta, content: SnapshotBytes) -> io::Result<()> {
         let mut current = self.current.lock().await;
         if current.as_ref().is_some_and(|(newest, _)| newest.last_log_id > meta.last_log_id) {
             return Ok(());
         }
         let (files, kept) = (self.files.clone(), meta.clone());
-        let (path, pointer) = self.blocking.run(move || files.write(&kept, &machine)).await??;
+        let (path, pointer) = self.blocking.run(move || files.write(&kept, &content)).await??;
         let pointer = pointer.encode().map_err(io::Error::other)?;
         let (sender, durable) = oneshot::channel();
         // Where nobody waits any more, this member is ending.
@@ -112,7 +124,7 @@ impl SnapshotStore {
     }
 
     /// The newest snapshot.
-    pub(crate) async fn read_current(&self) -> io::Result<Option<(SnapshotMeta, Bytes)>> {
+    pub(crate) async fn read_current(&self) -> io::Result<Option<(SnapshotMeta, SnapshotBytes)>> {
         let current = self.current.lock().await;
         let Some((_, path)) = current.clone() else { return Ok(None) };
         let files = self.files.clone();
@@ -123,8 +135,8 @@ impl SnapshotStore {
 
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
-    fn write(&self, meta: &SnapshotMeta, machine: &[u8]) -> io::Result<(PathBuf, SnapshotPointer)> {
-        let bytes = encode_snapshot_file(meta, machine).map_err(io::Error::other)?;
+    fn write(&self, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
+        let bytes = encode_snapshot_file(meta, content.command_version, &content.machine).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
         let (temporary, path) = (self.dir.join(format!("{name}{TEMPORARY_SUFFIX}")), self.dir.join(format!("{name}{SUFFIX}")));

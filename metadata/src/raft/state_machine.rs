@@ -5,7 +5,7 @@
 use crate::raft::blocking::Blocking;
 use crate::raft::durable::Durable;
 use crate::raft::feed::{Delta, Feed, FeedBounds, FeedWriter};
-use crate::raft::snapshots::SnapshotStore;
+use crate::raft::snapshots::{Newest, SnapshotStore};
 use crate::raft::types::{Applied, LogId, Membership, RaftTypes, SnapshotBytes, SnapshotMeta, StorageError};
 use bytes::Bytes;
 use openraft::storage::RaftStateMachine;
@@ -15,6 +15,7 @@ use siltstone_format::manifest::Manifest;
 use siltstone_machine::Machine;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use tokio::sync::watch;
 
 pub(crate) struct StateMachine {
@@ -24,6 +25,8 @@ pub(crate) struct StateMachine {
     blocking: Blocking,
     manifests: watch::Sender<Manifest>,
     feed: FeedWriter,
+    /// The state's, for readers.
+    command_version: Arc<AtomicU16>,
 }
 
 /// Everything that a snapshot holds. Clones are cheap.
@@ -32,6 +35,8 @@ struct State {
     machine: Machine,
     last_applied: Option<LogId>,
     membership: Membership,
+    /// The newest version of commands that were applied.
+    command_version: u16,
 }
 
 /// The state at one moment, to be written.
@@ -42,22 +47,22 @@ pub(crate) struct SnapshotBuilder {
 }
 
 impl StateMachine {
-    pub(crate) fn new(
-        snapshots: SnapshotStore,
-        newest: Option<(SnapshotMeta, Machine)>,
-        durable: Arc<Durable>,
-        blocking: Blocking,
-        feed: FeedBounds,
-    ) -> Self {
-        let state = newest.map_or_else(State::default, |(meta, machine)| State::restored(&meta, machine));
+    pub(crate) fn new(snapshots: SnapshotStore, newest: Option<Newest>, durable: Arc<Durable>, blocking: Blocking, feed: FeedBounds) -> Self {
+        let state = newest.map_or_else(State::default, |newest| State::restored(&newest.meta, newest.machine, newest.command_version));
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
         let feed = FeedWriter::new(state.machine.manifest().version, feed);
-        Self { state, snapshots, durable, blocking, manifests, feed }
+        let command_version = Arc::new(AtomicU16::new(state.command_version));
+        Self { state, snapshots, durable, blocking, manifests, feed, command_version }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.subscribe()
+    }
+
+    /// The newest version of commands that were applied, as it rises.
+    pub(crate) fn command_version(&self) -> Arc<AtomicU16> {
+        self.command_version.clone()
     }
 
     pub(crate) fn feed(&self) -> Feed {
@@ -65,11 +70,12 @@ impl StateMachine {
     }
 
     async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
-        let bytes = snapshot.0.clone();
+        let (bytes, command_version) = (snapshot.machine.clone(), snapshot.command_version);
         let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
-        self.snapshots.keep(meta, snapshot.0).await?;
+        self.snapshots.keep(meta, snapshot).await?;
         self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta, machine);
+        self.state = State::restored(meta, machine, command_version);
+        self.command_version.store(command_version, Ordering::Release);
         self.feed.reset(self.state.machine.manifest().version);
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(())
@@ -77,8 +83,8 @@ impl StateMachine {
 }
 
 impl State {
-    fn restored(meta: &SnapshotMeta, machine: Machine) -> Self {
-        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership.clone() }
+    fn restored(meta: &SnapshotMeta, machine: Machine, command_version: u16) -> Self {
+        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership.clone(), command_version }
     }
 
     fn apply(&mut self, entry: Entry<RaftTypes>) -> Applied {
@@ -88,7 +94,10 @@ impl State {
             self.membership = Membership::new(Some(entry.log_id), membership.clone());
         }
         match entry.payload {
-            EntryPayload::Normal(proposal) => Applied(Some(self.machine.apply(index, &proposal.command))),
+            EntryPayload::Normal(proposal) => {
+                self.command_version = self.command_version.max(proposal.version());
+                Applied(Some(self.machine.apply(index, &proposal.command)))
+            }
             EntryPayload::Blank | EntryPayload::Membership(_) => {
                 // The machine starts at position 0, which in every log is the founding membership.
                 if index > CommitIndex(0) {
@@ -127,6 +136,7 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
             replies.push(self.state.apply(entry));
         }
         self.feed.push(places);
+        self.command_version.store(self.state.command_version, Ordering::Release);
         // Before any reply: whoever has one finds the manifest at least that new.
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(replies)
@@ -151,23 +161,23 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot<RaftTypes>>, StorageError> {
         let current = self.snapshots.read_current().await;
         let current = current.map_err(|error| StorageIOError::read_snapshot(None, AnyError::new(&error)))?;
-        Ok(current.map(|(meta, machine)| Snapshot { meta, snapshot: Box::new(SnapshotBytes(machine)) }))
+        Ok(current.map(|(meta, content)| Snapshot { meta, snapshot: Box::new(content) }))
     }
 }
 
 impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
     async fn build_snapshot(&mut self) -> Result<Snapshot<RaftTypes>, StorageError> {
         let (state, snapshots) = (self.state.clone(), self.snapshots.clone());
-        let last = state.last_applied;
+        let (last, command_version) = (state.last_applied, state.command_version);
         let meta = SnapshotMeta {
             last_log_id: last,
             last_membership: state.membership.clone(),
             snapshot_id: snapshots.next_id(last.map(|log_id| log_id.index), last.map_or(0, |log_id| log_id.leader_id.term)),
         };
         let bytes = self.blocking.run(move || state.machine.snapshot().map(Bytes::from).map_err(io::Error::other)).await.flatten();
-        let bytes = bytes.map_err(|error| write_error(&meta, &error))?;
-        snapshots.keep(&meta, bytes.clone()).await.map_err(|error| write_error(&meta, &error))?;
-        Ok(Snapshot { meta, snapshot: Box::new(SnapshotBytes(bytes)) })
+        let content = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, command_version };
+        snapshots.keep(&meta, content.clone()).await.map_err(|error| write_error(&meta, &error))?;
+        Ok(Snapshot { meta, snapshot: Box::new(content) })
     }
 }
 

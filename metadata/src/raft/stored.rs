@@ -3,17 +3,20 @@
 //!
 //! Own structures, not openraft's: what lies on disk must not change with a library.
 
-use crate::raft::types::{LogId, Membership, Proposal, RaftTypes, SnapshotMeta};
+use crate::raft::types::{LogId, Membership, Proposal, RaftTypes, SnapshotBytes, SnapshotMeta};
 use bytes::Bytes;
 use openraft::{BasicNode, CommittedLeaderId, Entry, EntryPayload, Vote};
 use serde::{Deserialize, Serialize};
+use siltstone_format::command::Command;
 use siltstone_format::envelope::{EnvelopeError, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ENTRY: Kind = Kind { what: "log entry", magic: *b"SLre", version: 1 };
 const VOTE: Kind = Kind { what: "vote", magic: *b"SLrv", version: 1 };
 const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
-const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 1 };
+const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 2 };
+/// Written where the log holds commands of version 1 alone: members that read no newer ones can still take it in.
+const SNAPSHOT_V1: Kind = Kind { version: 1, ..SNAPSHOT };
 const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
 const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 2 };
 const MEMBER_V1: Kind = Kind { version: 1, ..MEMBER };
@@ -58,11 +61,19 @@ struct StoredVote {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredSnapshot {
+struct StoredSnapshotV1 {
     last_log_id: Option<StoredLogId>,
     membership_log_id: Option<StoredLogId>,
     members: StoredMembers,
     snapshot_id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSnapshot {
+    /// As in version 1.
+    known: StoredSnapshotV1,
+    /// The newest version of commands that the log before it holds.
+    command_version: u16,
 }
 
 /// Names the snapshot that stands for the entries before it.
@@ -121,11 +132,23 @@ pub(crate) fn decode_entry_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> 
     Ok(stored.log_id.into())
 }
 
-/// The membership that an entry sets, if it sets one.
-pub(crate) fn decode_entry_membership(bytes: &[u8]) -> Result<Option<Membership>, EnvelopeError> {
-    let (stored, _): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
-    let StoredPayload::Membership(members) = stored.payload else { return Ok(None) };
-    Ok(Some(Membership::new(Some(stored.log_id.into()), members.into())))
+/// What a member must know of an entry before it reads commands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum EntryHead {
+    Blank,
+    /// A command of this version.
+    Command(u16),
+    Membership(Membership),
+}
+
+/// What a member must know of an entry before it reads commands. The command need not be one that this program reads.
+pub(crate) fn decode_entry_head(bytes: &[u8]) -> Result<EntryHead, EnvelopeError> {
+    let (stored, rest): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
+    Ok(match stored.payload {
+        StoredPayload::Blank => EntryHead::Blank,
+        StoredPayload::Command => EntryHead::Command(Command::version_of(rest).ok_or(EnvelopeError::Magic { what: "command" })?),
+        StoredPayload::Membership(members) => EntryHead::Membership(Membership::new(Some(stored.log_id.into()), members.into())),
+    })
 }
 
 pub(crate) fn encode_vote(vote: &Vote<u64>) -> Result<Bytes, EnvelopeError> {
@@ -148,27 +171,34 @@ pub(crate) fn decode_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
 }
 
 /// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own.
-pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, machine: &[u8]) -> Result<Vec<u8>, EnvelopeError> {
-    let stored = StoredSnapshot {
+pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, command_version: u16, machine: &[u8]) -> Result<Vec<u8>, EnvelopeError> {
+    let known = StoredSnapshotV1 {
         last_log_id: meta.last_log_id.map(Into::into),
         membership_log_id: meta.last_membership.log_id().map(Into::into),
         members: StoredMembers::of(meta.last_membership.membership()),
         snapshot_id: meta.snapshot_id.clone(),
     };
-    let mut bytes = SNAPSHOT.encode(&stored)?;
+    let mut bytes = match command_version {
+        0..2 => SNAPSHOT_V1.encode(&known)?,
+        _ => SNAPSHOT.encode(&StoredSnapshot { known, command_version })?,
+    };
     bytes.extend_from_slice(machine);
     Ok(bytes)
 }
 
 /// What Raft knows of a snapshot file, and the machine's snapshot.
-pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, Bytes), EnvelopeError> {
-    let (stored, machine): (StoredSnapshot, _) = SNAPSHOT.decode_prefix(bytes)?;
-    let meta = SnapshotMeta {
-        last_log_id: stored.last_log_id.map(Into::into),
-        last_membership: Membership::new(stored.membership_log_id.map(Into::into), stored.members.into()),
-        snapshot_id: stored.snapshot_id,
+pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, SnapshotBytes), EnvelopeError> {
+    let (stored, machine) = match SNAPSHOT_V1.decode_prefix(bytes) {
+        Err(EnvelopeError::Version { .. }) => SNAPSHOT.decode_prefix(bytes)?,
+        read => read.map(|(known, machine)| (StoredSnapshot { known, command_version: 1 }, machine))?,
     };
-    Ok((meta, bytes.slice_ref(machine)))
+    let StoredSnapshot { known, command_version } = stored;
+    let meta = SnapshotMeta {
+        last_log_id: known.last_log_id.map(Into::into),
+        last_membership: Membership::new(known.membership_log_id.map(Into::into), known.members.into()),
+        snapshot_id: known.snapshot_id,
+    };
+    Ok((meta, SnapshotBytes { machine: bytes.slice_ref(machine), command_version }))
 }
 
 impl SnapshotPointer {

@@ -59,8 +59,40 @@ fn votes_ids_and_pointers_come_back() {
 fn a_snapshot_file_comes_back() {
     let last_membership = Membership::new(Some(log_id(2)), membership());
     let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
-    let bytes = Bytes::from(encode_snapshot_file(&meta, b"machine").unwrap());
-    assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta, Bytes::from_static(b"machine")));
+    for (command_version, version) in [(0, 1), (1, 1), (2, 2), (7, 2)] {
+        let bytes = Bytes::from(encode_snapshot_file(&meta, command_version, b"machine").unwrap());
+        assert_eq!(bytes[4], version, "the oldest form that holds it");
+        let content = SnapshotBytes { machine: Bytes::from_static(b"machine"), command_version: command_version.max(1) };
+        assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta.clone(), content));
+    }
+}
+
+#[test]
+fn snapshot_files_of_every_version_are_written_as_ever() {
+    let last_membership = Membership::new(Some(log_id(2)), membership());
+    let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let written = [1, 2].map(|command_version| hex(&encode_snapshot_file(&meta, command_version, b"machine").unwrap())).join("\n") + "\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/raft/golden/snapshot-v1-v2.txt");
+    if std::env::var_os("SILTSTONE_BLESS").is_some() {
+        std::fs::write(path, &written).unwrap();
+    }
+    assert_eq!(written, std::fs::read_to_string(path).unwrap(), "the bytes of a version never change");
+}
+
+#[test]
+fn the_head_of_an_entry_tells_the_version_of_a_command_that_is_not_read() {
+    let [blank, command, members] = &entries()[..] else { panic!("three entries") };
+    assert_eq!(decode_entry_head(&encode_entry(blank).unwrap()), Ok(EntryHead::Blank));
+    assert_eq!(decode_entry_head(&encode_entry(members).unwrap()), Ok(EntryHead::Membership(Membership::new(Some(log_id(6)), membership()))));
+    let mut bytes = encode_entry(command).unwrap().to_vec();
+    assert_eq!(decode_entry_head(&bytes), Ok(EntryHead::Command(1)));
+    let at = bytes.windows(4).position(|window| window == b"SLcm").unwrap();
+    bytes[at + 4] = 9;
+    assert_eq!(decode_entry_head(&bytes), Ok(EntryHead::Command(9)));
+    assert!(decode_entry(&bytes.clone().into()).is_err());
+    bytes[at] = 0;
+    assert!(decode_entry_head(&bytes).is_err());
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub struct Hello {
     pub directory: u64,
     /// How far it has come.
     pub phase: Phase,
+    /// The newest version of commands that it reads.
+    pub command_version: u16,
 }
 
 /// What a member asks of another.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use siltstone_format::{
-    command::{Command, Reply},
+    command::{COMMAND_VERSION, Command, Reply},
     envelope::EnvelopeError,
 };
 use std::sync::Arc;
@@ -40,6 +40,12 @@ impl Proposal {
         Ok(Self { command: Arc::new(command), encoded })
     }
 
+    /// The version of commands that brought it: who reads no newer ones must not be given it.
+    pub(crate) fn version(&self) -> u16 {
+        // What this program made or read has one.
+        Command::version_of(&self.encoded).unwrap_or(COMMAND_VERSION)
+    }
+
     /// A log entry's command from its stored form.
     pub(crate) fn decode(encoded: Bytes) -> Result<Self, EnvelopeError> {
         Ok(Self { command: Arc::new(Command::decode(&encoded)?), encoded })
@@ -52,4 +58,9 @@ pub struct Applied(pub(crate) Option<Reply>);
 
 /// A snapshot of the machine in one piece. Clones share the bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SnapshotBytes(pub Bytes);
+pub struct SnapshotBytes {
+    /// The machine.
+    pub machine: Bytes,
+    /// The newest version of commands that the log before it holds; 0 where it holds none.
+    pub command_version: u16,
+}

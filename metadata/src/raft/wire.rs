@@ -128,8 +128,9 @@ impl PeerRequest {
             Self::Campaign => WireRequest::Campaign,
             Self::Hello => WireRequest::Hello,
             Self::Snapshot(request) => {
-                let meta = encode_snapshot_file(&request.meta, &[])?.into();
-                WireRequest::Snapshot { vote: request.vote.into(), meta, machine: request.machine.0.clone() }
+                let SnapshotBytes { machine, command_version } = request.machine.clone();
+                let meta = encode_snapshot_file(&request.meta, command_version, &[])?.into();
+                WireRequest::Snapshot { vote: request.vote.into(), meta, machine }
             }
         })
     }
@@ -151,8 +152,8 @@ impl TryFrom<WireRequest> for PeerRequest {
             WireRequest::Campaign => Self::Campaign,
             WireRequest::Hello => Self::Hello,
             WireRequest::Snapshot { vote, meta, machine } => {
-                let (meta, _) = decode_snapshot_file(&meta)?;
-                Self::Snapshot(SnapshotRequest { vote: vote.into(), meta, machine: SnapshotBytes(machine) })
+                let (meta, known) = decode_snapshot_file(&meta)?;
+                Self::Snapshot(SnapshotRequest { vote: vote.into(), meta, machine: SnapshotBytes { machine, ..known } })
             }
         })
     }

@@ -127,7 +127,9 @@ impl Naive {
                 self.indexes.declare(*namespace, field, *dimension)
             }
             CommandBody::CommitIndexes(commit) => self.commit_indexes(commit),
-            CommandBody::PutSetting { .. } => unreachable!("histories have none; the machine's own tests have examples"),
+            CommandBody::PutSetting { .. } | CommandBody::RaiseVersion { .. } => {
+                unreachable!("histories have none; the machine's own tests have examples")
+            }
             CommandBody::ForgetRetired { batches, objects, .. } => {
                 if batches.iter().any(|id| self.is_batch_named(*id)) || objects.iter().any(|id| self.is_object_named(*id)) {
                     return None;

@@ -75,10 +75,15 @@ pub struct Group {
 
 impl Group {
     pub async fn start() -> Self {
+        Self::start_with(Self::config).await
+    }
+
+    /// A group whose members begin with other settings; those that are started later have the usual ones.
+    pub async fn start_with(config: impl Fn(u64) -> NodeConfig) -> Self {
         let mut group = Self { network: InProcessNetwork::default(), disks: BTreeMap::new(), nodes: BTreeMap::new() };
         for id in 1..=3 {
             group.disks.insert(id, LossyDisk::new());
-            group.start_member(id).await;
+            group.start_member_with(config(id)).await;
         }
         for node in group.nodes.values() {
             node.wait_ready(Duration::from_secs(60)).await.unwrap();
@@ -95,8 +100,13 @@ impl Group {
     }
 
     pub async fn start_member(&mut self, id: u64) {
+        self.start_member_with(Self::config(id)).await;
+    }
+
+    pub async fn start_member_with(&mut self, config: NodeConfig) {
+        let id = config.node_id;
         let (parts, _) = parts(&self.disks[&id], self.network.member(id), id);
-        let node = MetadataNode::start(Self::config(id), parts).await.unwrap();
+        let node = MetadataNode::start(config, parts).await.unwrap();
         self.network.serve(id, node.clone());
         self.nodes.insert(id, node);
     }

@@ -91,6 +91,14 @@ impl Group {
 
     /// Starts a member's process. With other arguments than the usual ones it may join a group.
     pub fn spawn(&mut self, id: u64, instead_of_members: &[&str]) -> String {
+        let (child, line) = self.try_spawn(id, instead_of_members);
+        assert!(line.contains("listens on"), "member {id} does not start: {line:?}\n{}", self.log(id));
+        self.members.get_mut(&id).unwrap().child = Some(child);
+        line
+    }
+
+    /// Starts a member's process, which may end at once. Its first line is empty then, and its log says why.
+    pub fn try_spawn(&self, id: u64, instead_of_members: &[&str]) -> (Child, String) {
         let (data, delay_file, list) = (self.data(id), self.delay_file(id), self.member_list());
         let port = self.members[&id].port;
         let mut command = Command::new(env!("CARGO_BIN_EXE_siltstone-metadata"));
@@ -104,9 +112,7 @@ impl Group {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("listens on"), "member {id} does not start: {line:?}\n{}", self.log(id));
-        self.members.get_mut(&id).unwrap().child = Some(child);
-        line
+        (child, line)
     }
 
     /// What a member wrote to standard error.

@@ -1,7 +1,13 @@
 //! Commands and replies of the metadata group, and their stored form.
 //!
-//! A command says what its proposer wants and when it asked; the machine alone decides. What is deliberately not here: what a command does
-//! (`siltstone-metadata`, `machine`).
+//! A command says what its proposer wants and when it asked; the machine alone decides.
+//!
+//! Members of a group may run programs of different versions for a while. So the form and the meaning of a command never change: what is to be told
+//! otherwise gets a variant of its own at the end, and a command is written under the version that brought its variant
+//! ([`CommandBody::since_version`]). A program thus reads all that older ones wrote, is read by older ones where they know the command, and is
+//! refused by its number where they do not. That such a command is not proposed too early is the leader's care (`siltstone-metadata`).
+//!
+//! What is deliberately not here: what a command does (`siltstone-machine`).
 
 mod batch;
 mod indexes;
@@ -19,8 +25,11 @@ use crate::envelope::{EnvelopeError, Kind};
 use serde::{Deserialize, Serialize};
 use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, ModelId, NamespaceId, ObjectId, WriterId};
 
-const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: 1 };
-const BODY: Kind = Kind { what: "proposal", magic: *b"SLcb", version: 1 };
+/// The newest version of commands that this program reads. 1: all up to `CommitIndexes`; 2: `PutSetting`, `RaiseVersion`.
+pub const COMMAND_VERSION: u16 = 2;
+
+const COMMAND: Kind = Kind { what: "command", magic: *b"SLcm", version: COMMAND_VERSION };
+const BODY: Kind = Kind { what: "proposal", magic: *b"SLcb", version: COMMAND_VERSION };
 const REPLY: Kind = Kind { what: "reply", magic: *b"SLrp", version: 1 };
 
 /// Bytes that a principal's, a producer's or a job's name has at most.
@@ -148,6 +157,12 @@ pub enum CommandBody {
         /// The position of the last change that the proposer knows, 0 for a setting that is not there; none where it does not matter.
         expected: Option<CommitIndex>,
     },
+    /// All members of the group read commands of this version: from here on the log may hold them. Proposed by the group's leader alone, and written
+    /// under that version itself, so that a program which does not read it stops here. → [`Reply::Done`]
+    RaiseVersion {
+        /// The version.
+        version: u16,
+    },
 }
 
 impl CommandBody {
@@ -174,7 +189,40 @@ impl CommandBody {
             | Self::UseModel { .. }
             | Self::RemoveModel { .. }
             | Self::DeclareVectorField { .. }
-            | Self::PutSetting { .. } => None,
+            | Self::PutSetting { .. }
+            | Self::RaiseVersion { .. } => None,
+        }
+    }
+
+    /// The version of commands that brought this one: programs that read it, or a newer one, know it. Its stored form says it.
+    #[must_use]
+    pub const fn since_version(&self) -> u16 {
+        match self {
+            Self::FoundGroup { .. }
+            | Self::RegisterWriter { .. }
+            | Self::RegisterJob { .. }
+            | Self::FenceEpoch { .. }
+            | Self::AllocateChunkIds { .. }
+            | Self::AllocateIds { .. }
+            | Self::CreateNamespace { .. }
+            | Self::DropNamespace { .. }
+            | Self::CommitBatch(_)
+            | Self::CloseChunks { .. }
+            | Self::CommitSeal(_)
+            | Self::CommitMerge(_)
+            | Self::ForgetRetired { .. }
+            | Self::CommitVectors(_)
+            | Self::AddModel { .. }
+            | Self::UseModel { .. }
+            | Self::RemoveModel { .. }
+            | Self::DeclareVectorField { .. }
+            | Self::CommitIndexes(_) => 1,
+            Self::PutSetting { .. } => 2,
+            Self::RaiseVersion { version } => match *version {
+                // The command itself came with version 2.
+                0..2 => 2,
+                version => version,
+            },
         }
     }
 
@@ -202,17 +250,24 @@ impl CommandBody {
             Self::DeclareVectorField { .. } => "declare_vector_field",
             Self::CommitIndexes(_) => "commit_indexes",
             Self::PutSetting { .. } => "put_setting",
+            Self::RaiseVersion { .. } => "raise_version",
         }
     }
 }
 
 impl CommandBody {
+    /// A version that is raised further than this program reads can't be written by it.
+    const fn check(&self, kind: Kind) -> Result<(), EnvelopeError> {
+        let version = self.since_version();
+        if version <= COMMAND_VERSION { Ok(()) } else { Err(EnvelopeError::Version { what: kind.what, version, version_max: COMMAND_VERSION }) }
+    }
+
     /// The form on the wire, for whoever proposes it elsewhere. The time is that of the member that takes it in.
     ///
     /// # Errors
     /// [`EnvelopeError::TooLong`] past 4 GiB.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
-        BODY.encode(self)
+        Kind { version: self.since_version(), ..BODY }.encode(self)
     }
 
     /// A body from its form on the wire.
@@ -220,7 +275,9 @@ impl CommandBody {
     /// # Errors
     /// [`EnvelopeError`] for any bytes that are not one whole body.
     pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        BODY.decode(bytes)
+        let body: Self = BODY.decode(bytes)?;
+        body.check(BODY)?;
+        Ok(body)
     }
 }
 
@@ -230,7 +287,13 @@ impl Command {
     /// # Errors
     /// [`EnvelopeError::TooLong`] past 4 GiB.
     pub fn encode(&self) -> Result<Vec<u8>, EnvelopeError> {
-        COMMAND.encode(self)
+        Kind { version: self.body.since_version(), ..COMMAND }.encode(self)
+    }
+
+    /// The version under which a command is written, from the beginning of its stored form; `None` for what is no command. Nothing else is checked.
+    #[must_use]
+    pub fn version_of(bytes: &[u8]) -> Option<u16> {
+        COMMAND.version_of(bytes)
     }
 
     /// A command from its stored form.
@@ -238,7 +301,9 @@ impl Command {
     /// # Errors
     /// [`EnvelopeError`] for any bytes that are not one whole command.
     pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        COMMAND.decode(bytes)
+        let command: Self = COMMAND.decode(bytes)?;
+        command.body.check(COMMAND)?;
+        Ok(command)
     }
 }
 

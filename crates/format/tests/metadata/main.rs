@@ -9,6 +9,7 @@ mod sample;
 mod sample_vectors;
 mod settings;
 mod vectors;
+mod versions;
 
 use proptest::prelude::*;
 use siltstone_format::command::{Command, Reply};
@@ -110,13 +111,17 @@ fn snapshot_lines(manifest: &Manifest) -> Vec<(String, Vec<u8>)> {
     lines
 }
 
-/// The manifest of a golden file of root and shards.
-fn read_golden(name: &str) -> Manifest {
+/// The records of a golden file.
+fn golden_lines(name: &str) -> Vec<Vec<u8>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let golden = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
     let byte = |hex: &[u8]| u8::from_str_radix(std::str::from_utf8(hex).unwrap(), 16).unwrap();
-    let bytes = |line: &str| line.split_once(' ').unwrap().1.as_bytes().chunks(2).map(byte).collect::<Vec<_>>();
-    decode_blob(&golden.lines().flat_map(bytes).collect::<Vec<_>>()).unwrap()
+    golden.lines().map(|line| line.split_once(' ').unwrap().1.as_bytes().chunks(2).map(byte).collect()).collect()
+}
+
+/// The manifest of a golden file of root and shards.
+fn read_golden(name: &str) -> Manifest {
+    decode_blob(&golden_lines(name).concat()).unwrap()
 }
 
 #[test]
@@ -177,10 +182,10 @@ fn any_damage_of_a_snapshot_is_seen() {
 #[test]
 fn a_newer_version_is_refused_by_its_number() {
     let mut bytes = sample::commands()[0].encode().unwrap();
-    bytes[4] = 2;
+    bytes[4] = 3;
     let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..10]), &bytes[14..]);
     bytes[10..14].copy_from_slice(&sum.to_le_bytes());
-    assert_eq!(command(&bytes), Err("read command: version 2 is not known to this program, which reads up to version 1".to_owned()));
+    assert_eq!(command(&bytes), Err("read command: version 3 is not known to this program, which reads up to version 2".to_owned()));
 }
 
 /// The bytes with a payload that was changed by one who knows how to make a checksum.

@@ -1,8 +1,8 @@
 //! Settings. They came after the other golden files were written, so they have golden files of their own.
 
 use crate::{
-    changes, check_commands, check_damage, check_forged_command, check_forged_snapshot, check_golden, check_replies, command, reply, sample,
-    snapshot_lines,
+    changes, check_commands, check_damage, check_forged_command, check_forged_snapshot, check_golden, check_replies, command, golden_lines, reply,
+    sample, snapshot_lines,
 };
 use proptest::prelude::*;
 use siltstone_core::CommitIndex;
@@ -10,7 +10,7 @@ use siltstone_format::command::{Command, CommandBody, Rejection, Reply};
 use siltstone_format::manifest::{Manifest, SettingRecord};
 use siltstone_format::snapshot::{SnapshotRoot, assemble, decode_blob, encode, encode_blob, encode_changed};
 
-fn commands() -> Vec<Command> {
+pub(crate) fn commands() -> Vec<Command> {
     let put = |key: &str, value: Option<&[u8]>, expected: Option<u64>| CommandBody::PutSetting {
         key: key.to_owned(),
         value: value.map(<[u8]>::to_vec),
@@ -39,13 +39,20 @@ fn with_settings(mut manifest: Manifest) -> Manifest {
 
 #[test]
 fn commands_replies_and_snapshots_of_settings_have_the_bytes_of_their_version_and_come_back() {
-    check_commands("command-settings-v1.hex", &commands());
+    check_commands("command-settings-v2.hex", &commands());
     check_replies("reply-settings-v1.hex", &replies());
     let lines = snapshot_lines(&manifest());
     check_golden("snapshot-settings-v3.hex", &lines);
     let root = SnapshotRoot::decode(&lines[0].1).unwrap();
     assert_eq!(assemble(&root, lines[1..].iter().map(|(_, bytes)| bytes.as_slice())).unwrap(), manifest());
     assert_eq!(decode_blob(&encode_blob(&manifest()).unwrap()).unwrap(), manifest());
+}
+
+/// Before there was a second version, settings were written under the first.
+#[test]
+fn commands_of_settings_that_were_written_as_version_1_are_still_read() {
+    let read: Vec<_> = golden_lines("command-settings-v1.hex").iter().map(|bytes| command(bytes).unwrap()).collect();
+    assert_eq!(read, commands());
 }
 
 #[test]
