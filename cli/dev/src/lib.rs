@@ -1,5 +1,5 @@
-//! Every role in one process on a directory: a metadata group of one on the real log, an indexer, and a directory (or a bucket) as object store. Or all
-//! but the metadata group, which is then followed where it is.
+//! Every role in one process on a directory: a metadata group of one on the real log, an indexer, and a directory (or a bucket) as object store.
+//! Or all but the metadata group, which is then followed where it is.
 //!
 //! ```text
 //! DIR/LOCK        held while the process lives

@@ -1,6 +1,7 @@
 //! Whether the metadata group takes commands, as far as this writer's own have shown.
 //!
-//! A short absence, such as an election, is waited out. Past that, new requests are refused at once: their senders can buffer, and this process must not.
+//! A short absence, such as an election, is waited out. Past that, new requests are refused at once: their senders can buffer, and this process must
+//! not.
 
 use parking_lot::Mutex;
 use siltstone_metadata_client::ClientError;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What the last commands of a writer came to. Cheap to clone; clones share it. The writer tries on until the group is back, so trouble ends by itself.
+/// What the last commands of a writer came to. Cheap to clone; clones share it. The writer tries on until the group is back, so trouble ends by
+/// itself.
 #[derive(Clone, Debug)]
 pub(super) struct GroupHealth {
     /// The last failure, and when the first came of those since the last success.

@@ -1,7 +1,7 @@
 //! Whether the member that is followed lags behind what the leader has answered.
 //!
-//! A member can be well in touch with its group and yet apply late, on a disk that is slow or stuck. Whoever waits here for what the leader has applied
-//! would wait for that member; then the leader itself is followed.
+//! A member can be well in touch with its group and yet apply late, on a disk that is slow or stuck. Whoever waits here for what the leader has
+//! applied would wait for that member; then the leader itself is followed.
 
 use siltstone_core::CommitIndex;
 use std::time::Duration;

@@ -70,7 +70,11 @@ impl Collector for Counters {
             ("leader_changes", "How often this member saw another leader than before.", own.leader_changes),
             ("candidacies", "How often this member stood for election.", own.candidacies),
             ("leader_silences", "How often this member fell silent as a leader, for its disk or for want of a quorum.", own.silences),
-            ("states_encoded", "How often the whole state was encoded for those who follow this member: once for all that need it.", own.states_encoded),
+            (
+                "states_encoded",
+                "How often the whole state was encoded for those who follow this member: once for all that need it.",
+                own.states_encoded,
+            ),
             ("wal_batches", "Writes of the log, each followed by one sync.", wal.batches),
             ("wal_operations", "Operations that those writes carried.", wal.operations),
             ("wal_written_bytes", "Bytes of records written to the log.", wal.written_bytes),
