@@ -1,8 +1,7 @@
 //! What gRPC health says: by service, so that a node that takes no entries may still answer questions.
 //!
 //! When the store refuses writes, or the metadata group is away, the services that take entries do not serve. When the store does so for good, until
-//! the process is started again, the
-//! server as a whole (the empty name) does not either: whoever watches it should start it anew.
+//! the process is started again, the server as a whole (the empty name) does not either: whoever watches it should start it anew.
 
 use super::ingest::IngestService;
 use super::otlp::OtlpService;
