@@ -12,11 +12,15 @@ use bytes::Bytes;
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_machine::Machine;
 use siltstone_wal::{Slot, Wal};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, oneshot};
+
+/// Where the member's log lies, beside its snapshots.
+pub(crate) const LOG_DIR: &str = "wal";
 
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
@@ -38,6 +42,8 @@ pub(crate) struct Newest {
     pub(crate) machine: Machine,
     /// The newest version of commands that the log before it holds.
     pub(crate) command_version: u16,
+    /// The numbers of members that were removed.
+    pub(crate) removed: Arc<BTreeSet<u64>>,
 }
 
 /// The directory of snapshots. All methods block on the disk.
@@ -72,22 +78,22 @@ impl SnapshotStore {
             files.remove_others(None)?;
             return Ok((store(None), None));
         };
-        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir))?;
+        let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir.with_file_name(LOG_DIR)))?;
         if wal.purged().is_some_and(|(purged, _)| pointer.last_index.is_none_or(|last| last < purged)) {
             return Err(lost("the log was purged past its snapshot"));
         }
         let path = dir.join(&pointer.file);
         let bytes = read_file(files.disk.as_ref(), &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
         if bytes.len() as u64 != pointer.len {
-            return Err(lost("the snapshot that the log names has another length"));
+            return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
         }
-        let (meta, SnapshotBytes { machine, command_version }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+        let (meta, SnapshotBytes { machine, command_version, removed }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
         if command_version > version_max {
             return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
         }
         let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
         files.remove_others(Some(&pointer.file))?;
-        Ok((store(Some((meta.clone(), path))), Some(Newest { meta, machine, command_version })))
+        Ok((store(Some((meta.clone(), path))), Some(Newest { meta, machine, command_version, removed })))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -136,7 +142,7 @@ impl SnapshotStore {
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
     fn write(&self, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
-        let bytes = encode_snapshot_file(meta, content.command_version, &content.machine).map_err(io::Error::other)?;
+        let bytes = encode_snapshot_file(meta, content).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
         let (temporary, path) = (self.dir.join(format!("{name}{TEMPORARY_SUFFIX}")), self.dir.join(format!("{name}{SUFFIX}")));
