@@ -13,7 +13,7 @@ mod metrics;
 mod publishing;
 mod status;
 
-pub use args::MetadataCommand;
+pub use args::{MetadataCommand, TlsArgs};
 pub use error::CommandError;
 
 use args::{BackupsCommand, MembersCommand};
