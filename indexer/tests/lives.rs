@@ -100,6 +100,33 @@ async fn nothing_of_an_indexer_lives_on_though_its_group_does_not_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_group_an_indexer_refuses_entries_and_answers_questions_and_goes_on_when_it_is_back() {
+    let Bed { clock, group, store } = Bed::new();
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "shop").await.unwrap();
+    // Of what was refused for certain its sender is told at once, and of what may have been taken in when that is all there is to tell.
+    for (fault, told) in [(Fault::Refused, ErrorKind::Unavailable), (Fault::RequestLost, ErrorKind::Unknown)] {
+        group.set_faults(move |_| fault);
+        assert_eq!(tokio::time::timeout(BOUND, write(&indexer, "shop")).await.expect("an answer"), Err(told), "{fault:?}");
+        let begun = Instant::now();
+        while indexer.ingest().trouble().is_none() {
+            assert!(begun.elapsed() < BOUND, "the absence shows");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(write(&indexer, "shop").await.unwrap_err().is_retryable(), "{fault:?}");
+        let view = indexer.views().open(&["shop".to_owned()], None).await.unwrap();
+        assert_eq!(view.manifest.namespace_by_name("shop").unwrap().totals.rows, 1 + u64::from(told == ErrorKind::Unknown), "{fault:?}");
+        group.set_faults(|_| Fault::None);
+        let begun = Instant::now();
+        while let Err(error) = write(&indexer, "shop").await {
+            assert!(begun.elapsed() < BOUND && error.is_retryable(), "{error:?}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(indexer.ingest().trouble(), None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_was_fenced_begins_a_new_life() {
     let Bed { clock, group, store } = Bed::new();
     let indexer = start(&store, &group, &clock).await;

@@ -1,9 +1,10 @@
 //! The command line: what `--help` teaches.
 
 use clap::{Args, Subcommand};
-use siltstone_metadata_serve::TlsFiles;
+use siltstone_metadata_serve::{TlsError, TlsFiles};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tonic::transport::ClientTlsConfig;
 
 /// A member of the metadata group, and what people do with the group.
 #[derive(Subcommand, Debug)]
@@ -68,7 +69,7 @@ pub struct GroupArgs {
 }
 
 /// Mutual TLS: all three files, or none.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct TlsArgs {
     /// The authority that the other side's certificate must come from, in PEM.
     #[arg(long, env = "SILTSTONE_TLS_CA", value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
@@ -88,6 +89,14 @@ impl TlsArgs {
     pub(crate) fn files(&self) -> Option<TlsFiles> {
         let (authority, certificate, key) = (self.tls_ca.clone()?, self.tls_cert.clone()?, self.tls_key.clone()?);
         Some(TlsFiles { authority, certificate, key, server_name: self.tls_name.clone() })
+    }
+
+    /// What a caller of members connects with; none where no files were named.
+    ///
+    /// # Errors
+    /// [`TlsError`]
+    pub fn client(&self) -> Result<Option<ClientTlsConfig>, TlsError> {
+        self.files().map(|files| files.client()).transpose()
     }
 }
 

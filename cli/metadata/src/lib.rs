@@ -16,7 +16,7 @@ mod recover;
 mod restore;
 mod status;
 
-pub use args::MetadataCommand;
+pub use args::{MetadataCommand, TlsArgs};
 pub use error::CommandError;
 
 use args::{BackupsCommand, MembersCommand};
