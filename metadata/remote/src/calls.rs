@@ -1,9 +1,9 @@
 //! Calls that the leader alone takes, and what their failures mean.
 
 use crate::members::{Lane, Members};
-use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::command::{CommandBody, Reply};
-use siltstone_metadata_client::ClientError;
+use siltstone_metadata_client::{ClientError, Renewal};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_client::GroupClient;
 use std::collections::VecDeque;
@@ -26,6 +26,14 @@ enum Failure {
     Refused { reason: String, leader: Option<String> },
     /// The command may be applied, now or later.
     Unknown { reason: String },
+}
+
+impl Failure {
+    fn reason(self) -> String {
+        match self {
+            Self::Refused { reason, .. } | Self::Unknown { reason } => reason,
+        }
+    }
 }
 
 /// Calls to the leader. Clones share what is known of it.
@@ -59,10 +67,17 @@ impl Calls {
 
     pub(crate) async fn read_index(&self) -> Result<CommitIndex, ClientError> {
         let answer = self.at_leader(|mut client| async move { client.read_index(pb::ReadIndexRequest {}).await }).await;
-        let reason_of = |failure: Failure| match failure {
-            Failure::Refused { reason, .. } | Failure::Unknown { reason } => reason,
-        };
-        answer.map(|answer| CommitIndex(answer.index)).map_err(|failure| ClientError::Unavailable { reason: reason_of(failure) })
+        answer.map(|answer| CommitIndex(answer.index)).map_err(|failure| ClientError::Unavailable { reason: failure.reason() })
+    }
+
+    pub(crate) async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        let request = pb::RenewLeasesRequest { epochs: epochs.iter().map(|epoch| epoch.0).collect() };
+        let answer = self.at_leader(|mut client| {
+            let request = request.clone();
+            async move { client.renew_leases(request).await }
+        });
+        let pb::RenewLeasesResponse { over, lease_ms } = answer.await.map_err(|failure| ClientError::Unavailable { reason: failure.reason() })?;
+        Ok(Renewal { over: over.into_iter().map(Epoch).collect(), lease: Duration::from_millis(lease_ms) })
     }
 
     /// Asks members until one takes the call, or one may have taken it: then nobody else is asked.

@@ -9,12 +9,12 @@ use crate::members::Members;
 use crate::metrics::{Counts, FollowMetrics};
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{
     command::{CommandBody, Reply},
     manifest::Manifest,
 };
-use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_metadata_client::{ClientError, MetadataClient, Renewal};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -113,6 +113,11 @@ impl MetadataClient for RemoteMetadata {
 
     fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.clone()
+    }
+
+    async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        self.check_end()?;
+        self.calls.renew(epochs).await
     }
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {

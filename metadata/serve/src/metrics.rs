@@ -42,7 +42,8 @@ impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let (wal, own, status) = (self.node.wal_metrics().snapshot(), self.node.metrics().snapshot(), &self.status);
         let version = self.node.manifest().version.0;
-        let gauges: [(&str, &str, u64); 9] = [
+        let (leases_live, leases_expired) = self.node.leases();
+        let gauges: [(&str, &str, u64); 10] = [
             ("is_leader", "Whether this member leads the group.", u64::from(status.role == Role::Leader)),
             ("is_ready", "Whether this member has a leader and has applied what it knows.", u64::from(status.not_ready.is_none())),
             ("term", "The newest term that this member knows.", status.term),
@@ -54,6 +55,7 @@ impl Collector for Counters {
                 status.last_index.unwrap_or(0).saturating_sub(status.applied_index.unwrap_or(0)),
             ),
             ("snapshot_index", "The last place that this member's newest snapshot covers.", status.snapshot_index.unwrap_or(0)),
+            ("leases_live", "Leases of writers and jobs that run at this member; none unless it leads.", leases_live),
             ("voters", "Members with a vote.", status.members.iter().filter(|member| member.is_voter).count() as u64),
             ("proposals_in_flight", "Proposals at this member that wait for their outcome.", own.in_flight),
         ];
@@ -63,12 +65,13 @@ impl Collector for Counters {
         let stall = ConstGauge::new(status.stall.as_secs_f64());
         let help = "How long the disk's operation in flight has taken.";
         stall.encode(encoder.encode_descriptor("disk_stall", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
-        let counters: [(&str, &str, u64); 11] = [
+        let counters: [(&str, &str, u64); 12] = [
             ("proposals_unavailable", "Proposals that were not taken in.", own.unavailable),
             ("proposals_unknown", "Proposals of which the outcome is unknown.", own.unknown),
             ("leader_changes", "How often this member saw another leader than before.", own.leader_changes),
             ("candidacies", "How often this member stood for election.", own.candidacies),
             ("leader_silences", "How often this member fell silent as a leader, for its disk or for want of a quorum.", own.silences),
+            ("leases_expired", "Epochs of writers and jobs that this member fenced, as nobody renewed their leases.", leases_expired),
             ("wal_batches", "Writes of the log, each followed by one sync.", wal.batches),
             ("wal_operations", "Operations that those writes carried.", wal.operations),
             ("wal_written_bytes", "Bytes of records written to the log.", wal.written_bytes),
