@@ -20,8 +20,8 @@ use tokio::time::{Instant, sleep};
 /// Short, and longer than three elections.
 const LEASE: Duration = Duration::from_secs(4);
 
-const fn short(config: NodeConfig) -> NodeConfig {
-    NodeConfig { lease_ms: LEASE.as_millis() as u64, ..config }
+fn short(config: NodeConfig) -> NodeConfig {
+    NodeConfig { lease_ms: u64::try_from(LEASE.as_millis()).unwrap(), ..config }
 }
 
 async fn group() -> Group {

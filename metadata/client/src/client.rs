@@ -1,7 +1,7 @@
 //! The trait.
 
-use crate::lease::{LEASE, Renewal};
 use crate::ClientError;
+use crate::lease::{LEASE, Renewal};
 use async_trait::async_trait;
 use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{

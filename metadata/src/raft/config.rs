@@ -103,7 +103,10 @@ impl NodeConfig {
             (self.stall_ms_yield <= self.election_ms_min, "a leader whose disk stalls must fall silent before the others stop waiting for it"),
             (self.stall_ms_fatal > self.election_ms_max, "a stall that ends the process must be longer than an election"),
             (self.propose_ms_max > self.election_ms_max, "a proposal must be able to outlive an election"),
-            (self.lease_ms > 3 * self.election_ms_max, "a third of a lease must be longer than an election, so that renewals find the next leader in time"),
+            (
+                self.lease_ms > 3 * self.election_ms_max,
+                "a third of a lease must be longer than an election, so that renewals find the next leader in time",
+            ),
             ((1..=COMMAND_VERSION).contains(&self.command_version_max), "the version of commands must be one that this program reads"),
             (self.members.is_empty() || self.members.contains_key(&self.node_id), "the members of a new group must include this one"),
         ];
