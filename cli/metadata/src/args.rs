@@ -23,6 +23,17 @@ pub enum MetadataCommand {
     Dump(DumpArgs),
 }
 
+impl MetadataCommand {
+    /// The worker threads of the runtime that it wants; none where it does not matter.
+    #[must_use]
+    pub fn worker_threads(&self) -> Option<usize> {
+        match self {
+            Self::Serve(args) => Some(args.threads.into()),
+            _ => None,
+        }
+    }
+}
+
 /// What is done with members.
 #[derive(Subcommand, Debug)]
 pub enum MembersCommand {
@@ -92,6 +103,10 @@ pub struct ServeArgs {
     /// Listens on an address that others can reach without TLS. Whoever reaches it can change everything.
     #[arg(long)]
     pub insecure: bool,
+    /// Threads that answer and agree; syncs and snapshots have their own. One does some ten thousand commits a second, and more of them wake each
+    /// other for every commit.
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub threads: u16,
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
@@ -117,7 +132,7 @@ pub struct TimesArgs {
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     pub stall_ms_fatal: u64,
     /// A snapshot is taken after so many entries.
-    #[arg(long, default_value_t = 5_000, value_name = "N")]
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub snapshot_entries: u64,
     /// For tests: a file with the milliseconds by which every sync is slowed down, or the word hang.
     #[arg(long, hide = true, value_name = "FILE")]

@@ -5,6 +5,10 @@ use siltstone_metadata_cli::{MetadataCommand, run};
 use std::process::ExitCode;
 use tracing_subscriber::EnvFilter;
 
+/// The one that `siltstone` has.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A member of the metadata group, and what people do with the group.
 #[derive(Parser)]
 #[command(name = "siltstone-metadata", version)]
@@ -13,12 +17,19 @@ struct Cli {
     command: MetadataCommand,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,openraft=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    match run(&cli.command, &mut std::io::stdout()).await {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = cli.command.worker_threads() {
+        runtime.worker_threads(threads);
+    }
+    let outcome = match runtime.enable_all().build() {
+        Ok(runtime) => runtime.block_on(run(&cli.command, &mut std::io::stdout())),
+        Err(error) => Err(error.into()),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

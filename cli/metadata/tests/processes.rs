@@ -168,7 +168,7 @@ async fn elections_during(group: &Group, load: &Load, seconds: u64) -> u64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_election_happens_while_any_one_disk_takes_100_ms_a_sync() {
-    let seconds = std::env::var("SILTSTONE_SLOW_DISK_SECONDS").map_or(30, |text| text.parse().unwrap());
+    let seconds = std::env::var("SILTSTONE_SLOW_DISK_SECONDS").map_or(60, |text| text.parse().unwrap());
     let group = Group::start(&[1, 2, 3], &["--snapshot-entries", "100"]).await;
     let load = Load::start(&group, 8);
     load.progress().await;

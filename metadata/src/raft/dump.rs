@@ -19,7 +19,7 @@ pub fn describe_record(kind: &str, payload: &Bytes) -> String {
             let place = format!("term {} leader {}", entry.log_id.leader_id.term, entry.log_id.leader_id.node_id);
             match entry.payload {
                 EntryPayload::Blank => format!("{place}: blank"),
-                EntryPayload::Normal(proposal) => format!("{place}: {} at {} ms", proposal.command.body.name(), proposal.command.proposed_at_ms),
+                EntryPayload::Normal(proposal) => format!("{place}: {} at {} ms", proposal.command().body.name(), proposal.command().proposed_at_ms),
                 EntryPayload::Membership(membership) => {
                     let nodes = membership.nodes().map(|(id, node)| format!("{id}={}", node.addr)).collect::<Vec<_>>().join(" ");
                     format!("{place}: members {nodes}, voters {:?}", membership.get_joint_config())

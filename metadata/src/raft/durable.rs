@@ -11,21 +11,12 @@ use crate::raft::types::{LogId, Membership};
 use openraft::raft::AppendEntriesResponse;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 
 /// Appends on their way to the disk. They are numbered in the order of the log.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct Durable {
     state: Mutex<State>,
-    progress: watch::Sender<Progress>,
-}
-
-#[derive(Clone, Copy, Default, Debug)]
-struct Progress {
-    /// Appends with a smaller number are durable.
-    next: u64,
-    /// The log failed: nothing more becomes durable.
-    has_failed: bool,
 }
 
 #[derive(Default, Debug)]
@@ -33,6 +24,10 @@ struct State {
     next_sequence: u64,
     /// Oldest first; their entries ascend.
     in_flight: VecDeque<InFlight>,
+    /// Those who wait, and for the append of which number. A few at most: one or two for each other member.
+    waiting: Vec<(u64, oneshot::Sender<Result<(), LogFailed>>)>,
+    /// The log failed: nothing more becomes durable.
+    has_failed: bool,
     quorums: Quorums,
 }
 
@@ -62,12 +57,6 @@ pub(crate) const fn acknowledged(last: Option<LogId>, answer: &AppendEntriesResp
     }
 }
 
-impl Default for Durable {
-    fn default() -> Self {
-        Self { state: Mutex::default(), progress: watch::Sender::new(Progress::default()) }
-    }
-}
-
 impl Durable {
     /// An append begins. Its number is to be given to [`Durable::complete`].
     pub(crate) fn begin(&self, first_index: u64) -> u64 {
@@ -80,19 +69,21 @@ impl Durable {
 
     /// An append is durable, and with it all before it; or the log failed.
     pub(crate) fn complete(&self, sequence: u64, is_durable: bool) {
+        let mut state = self.state.lock();
         if is_durable {
-            let mut state = self.state.lock();
             while state.in_flight.front().is_some_and(|append| append.sequence <= sequence) {
                 state.in_flight.pop_front();
             }
         }
-        self.progress.send_modify(|progress| {
-            if is_durable {
-                progress.next = progress.next.max(sequence + 1);
-            } else {
-                progress.has_failed = true;
-            }
-        });
+        state.has_failed |= !is_durable;
+        let (has_failed, outcome) = (state.has_failed, if is_durable { Ok(()) } else { Err(LogFailed) });
+        let released: Vec<_> = state.waiting.extract_if(.., |(awaited, _)| *awaited <= sequence || has_failed).collect();
+        // Woken outside of the lock, which they take next.
+        drop(state);
+        for (awaited, waiter) in released {
+            // Nobody waits any more where the receiver is gone.
+            let _ = waiter.send(if awaited <= sequence { outcome } else { Err(LogFailed) });
+        }
     }
 
     /// The entries from `index` on are cut off.
@@ -106,12 +97,20 @@ impl Durable {
 
     /// Waits until the entries up to and with `index`, as the log holds them now, are durable.
     pub(crate) async fn wait(&self, index: u64) -> Result<(), LogFailed> {
-        let awaited = self.state.lock().in_flight.iter().rev().find(|append| append.first_index <= index).map(|append| append.sequence);
-        let Some(awaited) = awaited else { return Ok(()) };
-        let mut progress = self.progress.subscribe();
-        // The sender lives as long as `self`.
-        let reached = progress.wait_for(|progress| progress.next > awaited || progress.has_failed).await.map(|progress| *progress);
-        if reached.is_ok_and(|progress| progress.next > awaited) { Ok(()) } else { Err(LogFailed) }
+        let released = {
+            let mut state = self.state.lock();
+            let awaited = state.in_flight.iter().rev().find(|append| append.first_index <= index).map(|append| append.sequence);
+            let Some(awaited) = awaited else { return Ok(()) };
+            if state.has_failed {
+                return Err(LogFailed);
+            }
+            let (sender, released) = oneshot::channel();
+            state.waiting.retain(|(_, waiter)| !waiter.is_closed());
+            state.waiting.push((awaited, sender));
+            released
+        };
+        // The sender lives as long as `self`, or was sent through.
+        released.await.unwrap_or(Err(LogFailed))
     }
 
     /// A membership stands in the log, or in the snapshot before it.

@@ -6,6 +6,7 @@
 
 use crate::raft::durable::Durable;
 use crate::raft::kept::Kept;
+use crate::raft::recent::Recent;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::stored::{
     EntryHead, decode_entry, decode_entry_head, decode_entry_log_id, decode_log_id, decode_vote, encode_entry, encode_log_id, encode_vote,
@@ -31,6 +32,7 @@ pub(crate) struct LogStore {
     node_id: u64,
     wal: Arc<Wal>,
     durable: Arc<Durable>,
+    recent: Arc<Recent>,
     /// Told when an append became durable, and with it room in the queue.
     room: Arc<Notify>,
     /// What purges wait for; `None` where nobody takes snapshots.
@@ -39,7 +41,7 @@ pub(crate) struct LogStore {
 
 impl LogStore {
     pub(crate) fn new(node_id: u64, wal: Arc<Wal>, durable: Arc<Durable>) -> Self {
-        Self { node_id, wal, durable, room: Arc::new(Notify::new()), kept: None }
+        Self { node_id, wal, durable, recent: Arc::default(), room: Arc::new(Notify::new()), kept: None }
     }
 
     /// Purges wait for the snapshots that stand for what they give up.
@@ -99,7 +101,13 @@ impl LogStore {
     }
 
     /// Hands entries to the log, waiting for room in its queue.
-    async fn enqueue(&self, first_index: u64, payloads: Vec<Bytes>, callback: LogFlushed<RaftTypes>) -> Result<(), WalError> {
+    async fn enqueue(
+        &self,
+        first_index: u64,
+        payloads: Vec<Bytes>,
+        entries: Vec<(Entry<RaftTypes>, usize)>,
+        callback: LogFlushed<RaftTypes>,
+    ) -> Result<(), WalError> {
         let callback = Arc::new(Mutex::new(Some(callback)));
         let sequence = self.durable.begin(first_index);
         loop {
@@ -120,6 +128,7 @@ impl LogStore {
                 }
             }
         }
+        self.recent.push(entries);
         let early = self.durable.needs_others().then(|| callback.lock().take()).flatten();
         if let Some(callback) = early {
             callback.log_io_completed(Ok(()));
@@ -129,6 +138,11 @@ impl LogStore {
 
     #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
     fn read(&self, start: u64, end: u64, bytes_max: usize) -> Result<Vec<Entry<RaftTypes>>, StorageError> {
+        if self.wal.failure().is_none()
+            && let Some(entries) = self.recent.read(start, end.min(self.wal.span().next), bytes_max)
+        {
+            return Ok(entries);
+        }
         let entries = self.wal.read(start, end, bytes_max).map_err(read_error)?;
         entries.iter().map(|(_, payload)| decode_entry(payload).map_err(read_error)).collect()
     }
@@ -205,7 +219,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
         I::IntoIter: OptionalSend,
     {
         let mut first_index = None;
-        let mut payloads = Vec::new();
+        let (mut payloads, mut recent) = (Vec::new(), Vec::new());
         // What is purged stands in a snapshot and is not taken back into the log.
         let purged = self.wal.purged().map(|(purged, _)| purged);
         for entry in entries.into_iter().filter(|entry| Some(entry.log_id.index) > purged) {
@@ -213,17 +227,20 @@ impl RaftLogStorage<RaftTypes> for LogStore {
             if let EntryPayload::Membership(membership) = &entry.payload {
                 self.durable.note_membership(&Membership::new(Some(entry.log_id), membership.clone()));
             }
-            payloads.push(encode_entry(&entry).map_err(write_error)?);
+            let payload = encode_entry(&entry).map_err(write_error)?;
+            recent.push((entry, payload.len()));
+            payloads.push(payload);
         }
         let Some(first_index) = first_index else {
             callback.log_io_completed(Ok(()));
             return Ok(());
         };
-        self.enqueue(first_index, payloads, callback).await.map_err(write_error)
+        self.enqueue(first_index, payloads, recent, callback).await.map_err(write_error)
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
         self.durable.truncate(log_id.index);
+        self.recent.truncate(log_id.index);
         self.until_durable(|wal, done| wal.truncate_from(log_id.index, done)).await.map_err(write_error)
     }
 
@@ -232,6 +249,7 @@ impl RaftLogStorage<RaftTypes> for LogStore {
             kept.reach(log_id.index).await.map_err(write_error)?;
         }
         let note = encode_log_id(log_id).map_err(write_error)?;
+        self.recent.purge(log_id.index);
         self.wal.purge_to(log_id.index, note, Some(Box::new(|_| {}))).map_err(write_error)
     }
 }

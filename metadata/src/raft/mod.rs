@@ -31,6 +31,7 @@ mod metrics;
 mod network;
 mod node;
 mod peers;
+mod recent;
 mod sabotage;
 mod snapshots;
 mod state_machine;

@@ -405,8 +405,8 @@ impl Inner {
         self.check_takes_in()?;
         let name = body.name();
         let proposal = Proposal::new(Command { proposed_at_ms: self.clock.now_ms(), body }).map_err(|error| unavailable(error.to_string()))?;
-        if proposal.encoded.len() + ENTRY_OVERHEAD_BYTES > self.config.wal.payload_bytes_max as usize {
-            return Err(unavailable(format!("the command {name} of {} bytes is too long for the log", proposal.encoded.len())));
+        if proposal.encoded().len() + ENTRY_OVERHEAD_BYTES > self.config.wal.payload_bytes_max as usize {
+            return Err(unavailable(format!("the command {name} of {} bytes is too long for the log", proposal.encoded().len())));
         }
         match tokio::time::timeout(self.config.propose_timeout(), self.raft.client_write(proposal)).await {
             Ok(Ok(written)) => {

@@ -96,7 +96,7 @@ impl State {
         match entry.payload {
             EntryPayload::Normal(proposal) => {
                 self.command_version = self.command_version.max(proposal.version());
-                Applied(Some(self.machine.apply(index, &proposal.command)))
+                Applied(Some(self.machine.apply(index, proposal.command())))
             }
             EntryPayload::Blank | EntryPayload::Membership(_) => {
                 // The machine starts at position 0, which in every log is the founding membership.
@@ -112,7 +112,7 @@ impl State {
 /// What followers of this member get for an entry. The machine starts at position 0, so nobody asks for that place.
 fn delta(entry: &Entry<RaftTypes>) -> Option<Delta> {
     let command = match &entry.payload {
-        EntryPayload::Normal(proposal) => Some(proposal.encoded.clone()),
+        EntryPayload::Normal(proposal) => Some(proposal.encoded().clone()),
         EntryPayload::Blank | EntryPayload::Membership(_) => None,
     };
     (entry.log_id.index > 0).then_some(Delta { index: CommitIndex(entry.log_id.index), command })

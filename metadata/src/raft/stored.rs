@@ -103,19 +103,28 @@ struct MemberIdentityV1 {
 pub(crate) fn encode_entry(entry: &Entry<RaftTypes>) -> Result<Bytes, EnvelopeError> {
     let (payload, command): (_, &[u8]) = match &entry.payload {
         EntryPayload::Blank => (StoredPayload::Blank, &[]),
-        EntryPayload::Normal(proposal) => (StoredPayload::Command, &proposal.encoded),
+        EntryPayload::Normal(proposal) => match proposal.entry_at(entry.log_id) {
+            Some(bytes) => return Ok(bytes),
+            None => (StoredPayload::Command, proposal.encoded()),
+        },
         EntryPayload::Membership(membership) => (StoredPayload::Membership(StoredMembers::of(membership)), &[]),
     };
     let mut bytes = ENTRY.encode(&StoredEntry { log_id: entry.log_id.into(), payload })?;
     bytes.extend_from_slice(command);
-    Ok(bytes.into())
+    let bytes = Bytes::from(bytes);
+    if let EntryPayload::Normal(proposal) = &entry.payload {
+        proposal.note_entry(entry.log_id, &bytes);
+    }
+    Ok(bytes)
 }
 
 pub(crate) fn decode_entry(bytes: &Bytes) -> Result<Entry<RaftTypes>, EnvelopeError> {
     let (stored, rest): (StoredEntry, _) = ENTRY.decode_prefix(bytes)?;
     let payload = match stored.payload {
         StoredPayload::Command => {
-            return Ok(Entry { log_id: stored.log_id.into(), payload: EntryPayload::Normal(Proposal::decode(bytes.slice_ref(rest))?) });
+            let (log_id, proposal) = (stored.log_id.into(), Proposal::decode(bytes.slice_ref(rest))?);
+            proposal.note_entry(log_id, bytes);
+            return Ok(Entry { log_id, payload: EntryPayload::Normal(proposal) });
         }
         StoredPayload::Blank => EntryPayload::Blank,
         StoredPayload::Membership(members) => EntryPayload::Membership(members.into()),

@@ -41,7 +41,7 @@ fn an_entry_adds_no_more_than_its_overhead_to_a_command() {
     let Entry { payload: EntryPayload::Normal(proposal), .. } = entries().remove(1) else { panic!("a command") };
     let longest = LogId::new(CommittedLeaderId::new(u64::MAX, u64::MAX), u64::MAX);
     let entry = Entry { log_id: longest, payload: EntryPayload::Normal(proposal.clone()) };
-    assert!(encode_entry(&entry).unwrap().len() <= proposal.encoded.len() + ENTRY_OVERHEAD_BYTES);
+    assert!(encode_entry(&entry).unwrap().len() <= proposal.encoded().len() + ENTRY_OVERHEAD_BYTES);
 }
 
 #[test]

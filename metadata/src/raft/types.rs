@@ -5,7 +5,7 @@ use siltstone_format::{
     command::{COMMAND_VERSION, Command, Reply},
     envelope::EnvelopeError,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 openraft::declare_raft_types!(
     /// The group's Raft.
@@ -23,11 +23,16 @@ pub(crate) type Raft = openraft::Raft<RaftTypes>;
 pub(crate) type SnapshotMeta = openraft::SnapshotMeta<u64, openraft::BasicNode>;
 pub(crate) type StorageError = openraft::StorageError<u64>;
 
-/// A command on its way into the log, beside its stored form, so that it is encoded once. Clones share both.
+/// A command on its way into the log, beside its stored forms, so that each is made once. Clones share all of it.
 #[derive(Clone, Debug)]
-pub struct Proposal {
-    pub(crate) command: Arc<Command>,
-    pub(crate) encoded: Bytes,
+pub struct Proposal(Arc<ProposalParts>);
+
+#[derive(Debug)]
+struct ProposalParts {
+    command: Command,
+    encoded: Bytes,
+    /// The whole log entry in its stored form, and its place.
+    entry: OnceLock<(LogId, Bytes)>,
 }
 
 impl Proposal {
@@ -37,18 +42,38 @@ impl Proposal {
     /// [`EnvelopeError::TooLong`] past 4 GiB.
     pub fn new(command: Command) -> Result<Self, EnvelopeError> {
         let encoded = command.encode()?.into();
-        Ok(Self { command: Arc::new(command), encoded })
+        Ok(Self(Arc::new(ProposalParts { command, encoded, entry: OnceLock::new() })))
     }
 
     /// The version of commands that brought it: who reads no newer ones must not be given it.
     pub(crate) fn version(&self) -> u16 {
         // What this program made or read has one.
-        Command::version_of(&self.encoded).unwrap_or(COMMAND_VERSION)
+        Command::version_of(self.encoded()).unwrap_or(COMMAND_VERSION)
     }
 
     /// A log entry's command from its stored form.
     pub(crate) fn decode(encoded: Bytes) -> Result<Self, EnvelopeError> {
-        Ok(Self { command: Arc::new(Command::decode(&encoded)?), encoded })
+        let command = Command::decode(&encoded)?;
+        Ok(Self(Arc::new(ProposalParts { command, encoded, entry: OnceLock::new() })))
+    }
+
+    pub(crate) fn command(&self) -> &Command {
+        &self.0.command
+    }
+
+    /// The command in its stored form.
+    pub(crate) fn encoded(&self) -> &Bytes {
+        &self.0.encoded
+    }
+
+    /// The stored form of the log entry at this place, where it is known.
+    pub(crate) fn entry_at(&self, place: LogId) -> Option<Bytes> {
+        self.0.entry.get().filter(|(known, _)| *known == place).map(|(_, bytes)| bytes.clone())
+    }
+
+    /// The stored form of the log entry at this place became known. Only the first place counts: a command has one in all that matters.
+    pub(crate) fn note_entry(&self, place: LogId, bytes: &Bytes) {
+        let _ = self.0.entry.set((place, bytes.clone()));
     }
 }
 

@@ -153,6 +153,7 @@ pub enum CommandBody {
         /// Its key, 1 to [`SETTING_KEY_LEN_MAX`](crate::manifest::SETTING_KEY_LEN_MAX) bytes.
         key: String,
         /// The value; none removes it.
+        #[serde(with = "serde_bytes")]
         value: Option<Vec<u8>>,
         /// The position of the last change that the proposer knows, 0 for a setting that is not there; none where it does not matter.
         expected: Option<CommitIndex>,

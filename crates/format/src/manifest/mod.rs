@@ -5,7 +5,6 @@
 //! the manifest (`siltstone-metadata`, `machine`), and its stored form ([`crate::snapshot`]).
 
 mod backup;
-mod byte_string;
 mod chunk;
 mod entry_vectors;
 mod epoch;

@@ -1,9 +1,9 @@
 //! Packs: where the rows of sealed chunks lie, in some twenty bytes a chunk.
 
-use super::byte_string::ByteString;
 use super::{ByteRange, CheckedRange};
 use crate::varint;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 use siltstone_core::{CHUNK_ROWS_MAX, ChunkId, ObjectId, PackId, address::CHUNK_ID_MAX};
 
 /// The columns of chunks of one namespace (NS-1): a byte range of an object.
@@ -50,7 +50,7 @@ pub struct PackChunk {
 ///     body_bytes
 /// ```
 #[derive(Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(try_from = "ByteString")]
+#[serde(try_from = "ByteBuf")]
 pub struct PackChunks(Box<[u8]>);
 
 /// Why chunks are no list of a pack.
@@ -208,11 +208,11 @@ impl Serialize for PackChunks {
     }
 }
 
-impl TryFrom<ByteString> for PackChunks {
+impl TryFrom<ByteBuf> for PackChunks {
     type Error = PackChunksError;
 
-    fn try_from(bytes: ByteString) -> Result<Self, Self::Error> {
-        Self::try_from(bytes.0)
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        Self::try_from(bytes.into_vec())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Segments: an index's read-only structures over a set of chunks of one namespace.
 
-use super::byte_string::ByteString;
 use super::{ByteRange, CheckedRange};
 use crate::varint;
 use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 use siltstone_core::{ChunkId, ObjectId, SegmentId, address::CHUNK_ID_MAX};
 
 /// A segment: a byte range of an object, over chunks of one namespace (NS-1).
@@ -27,7 +27,7 @@ pub struct SegmentRecord {
 
 /// Chunk ids by rising value, delta-coded in memory as on disk: no bytes without ids; else the count, the first id, then the distances, all LEB128.
 #[derive(Clone, PartialEq, Eq, Default, Deserialize)]
-#[serde(try_from = "ByteString")]
+#[serde(try_from = "ByteBuf")]
 pub struct ChunkList(Box<[u8]>);
 
 /// Why ids are no list of chunks.
@@ -105,11 +105,11 @@ impl Serialize for ChunkList {
     }
 }
 
-impl TryFrom<ByteString> for ChunkList {
+impl TryFrom<ByteBuf> for ChunkList {
     type Error = ChunkListError;
 
-    fn try_from(bytes: ByteString) -> Result<Self, Self::Error> {
-        Self::try_from(bytes.0)
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        Self::try_from(bytes.into_vec())
     }
 }
 

@@ -17,6 +17,7 @@ pub struct SettingRecord {
     /// Its key, 1 to [`SETTING_KEY_LEN_MAX`] bytes.
     pub key: String,
     /// Its value, up to [`SETTING_VALUE_LEN_MAX`] bytes.
+    #[serde(with = "serde_bytes")]
     pub value: Vec<u8>,
     /// The position of the log that gave it this value.
     pub changed_at: CommitIndex,
