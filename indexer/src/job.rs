@@ -4,7 +4,7 @@
 
 use crate::Patience;
 use siltstone_core::{Epoch, ErrorKind};
-use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
+use siltstone_metadata_client::{ClientError, EpochKeeper, HeldEpoch, MetadataClient, MetadataClientExt};
 use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -15,24 +15,35 @@ const ID_BLOCK: u32 = 256;
 /// A job under its present epoch. Jobs of one name fence each other: only the newest changes anything (EP-1).
 pub struct JobLife {
     metadata: Arc<dyn MetadataClient>,
+    keeper: Arc<EpochKeeper>,
     name: &'static str,
     patience: Patience,
     state: Mutex<State>,
 }
 
 struct State {
-    epoch: Epoch,
+    held: HeldEpoch,
     ids: Range<u64>,
 }
 
 impl JobLife {
-    /// Registers a new life of a job.
+    /// Registers a new life of a job, whose lease the keeper renews.
     ///
     /// # Errors
     /// [`ClientError`]
-    pub async fn begin(metadata: Arc<dyn MetadataClient>, name: &'static str, patience: Patience) -> Result<Self, ClientError> {
-        let epoch = metadata.register_job(name).await?;
-        Ok(Self { metadata, name, patience, state: Mutex::new(State { epoch, ids: 0..0 }) })
+    pub async fn begin(
+        metadata: Arc<dyn MetadataClient>,
+        keeper: Arc<EpochKeeper>,
+        name: &'static str,
+        patience: Patience,
+    ) -> Result<Self, ClientError> {
+        let held = keeper.hold(metadata.register_job(name).await?);
+        Ok(Self { metadata, keeper, name, patience, state: Mutex::new(State { held, ids: 0..0 }) })
+    }
+
+    /// A new life.
+    async fn register(&self) -> Result<State, ClientError> {
+        Ok(State { held: self.keeper.hold(self.metadata.register_job(self.name).await?), ids: 0..0 })
     }
 
     /// The metadata group that gave the epoch.
@@ -53,14 +64,17 @@ impl JobLife {
     /// [`ClientError`]
     pub async fn ids(&self, count: usize) -> Result<(Epoch, Vec<u64>), ClientError> {
         let mut state = self.state.lock().await;
+        if state.held.is_over() {
+            *state = self.register().await?;
+        }
         let mut ids = Vec::with_capacity(count);
         while ids.len() < count {
             if state.ids.is_empty() {
                 let block = ID_BLOCK.max(u32::try_from(count - ids.len()).unwrap_or(u32::MAX));
-                let first = match self.metadata.allocate_ids(state.epoch, block).await {
+                let first = match self.metadata.allocate_ids(state.held.epoch(), block).await {
                     Err(error) if error.kind() == ErrorKind::Fenced => {
                         // Another process took the job over, and lost it or is gone: whoever asks last works.
-                        state.epoch = self.metadata.register_job(self.name).await?;
+                        *state = self.register().await?;
                         ids.clear();
                         continue;
                     }
@@ -70,12 +84,12 @@ impl JobLife {
             }
             ids.extend(state.ids.next());
         }
-        Ok((state.epoch, ids))
+        Ok((state.held.epoch(), ids))
     }
 
     /// The present epoch.
     pub async fn epoch(&self) -> Epoch {
-        self.state.lock().await.epoch
+        self.state.lock().await.held.epoch()
     }
 
     /// Begins anew after the epoch was fenced.
@@ -84,7 +98,7 @@ impl JobLife {
     /// [`ClientError`]
     pub async fn renew(&self) -> Result<(), ClientError> {
         let mut state = self.state.lock().await;
-        *state = State { epoch: self.metadata.register_job(self.name).await?, ids: 0..0 };
+        *state = self.register().await?;
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use crate::problems::Problems;
 use crate::seal::{SealConfig, SealError, Sealer};
 use crate::view::{LiveRows, ViewConfig, Views};
 use siltstone_core::{Clock, CommitToken, ErrorKind, ModelId, NamespaceId};
-use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_metadata_client::{ClientError, EpochKeeper, MetadataClient};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
 use tokio::task::JoinSet;
@@ -121,8 +121,9 @@ impl Indexer {
     ) -> Result<Self, IndexerError> {
         let live = Arc::new(LiveRows::new(config.live.bytes_max));
         let views = Views::new(config.view, metadata.clone(), store.clone(), live.clone());
-        let ingest = Ingest::start(config.ingest, store.clone(), metadata.clone(), live.clone(), clock).await?;
-        let job = |name| JobLife::begin(metadata.clone(), name, config.patience);
+        let keeper = Arc::new(EpochKeeper::start(metadata.clone()));
+        let ingest = Ingest::start(config.ingest, store.clone(), metadata.clone(), keeper.clone(), live.clone(), clock).await?;
+        let job = |name| JobLife::begin(metadata.clone(), keeper.clone(), name, config.patience);
         let (seal_job, merge_job, gc_job) = (Arc::new(job("seal").await?), Arc::new(job("merge").await?), Arc::new(job("gc").await?));
         let sealer = Arc::new(Sealer::new(config.seal, seal_job, store.clone(), views.packs().clone(), live.clone()));
         let merger = Arc::new(Merger::new(config.merge, merge_job, store.clone(), views.packs().clone(), views.segments().clone()));

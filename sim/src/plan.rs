@@ -113,6 +113,8 @@ impl Plan {
         config.wal.segment_bytes_max = *rng.pick(&[1_000, 4_000, 64_000]);
         config.propose_ms_max = 3_000;
         config.stall_ms_fatal = 4_000;
+        // Clients renew nothing; whose epoch is fenced is theirs to say.
+        config.lease_ms = 86_400_000;
         let gap_max = *rng.pick(&[200, 1_000, 3_000]);
         let spares = if faults.contains(&FaultKind::Membership) { 3 } else { 0 };
         Self {

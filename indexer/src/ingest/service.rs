@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use siltstone_core::{CallerScope, Clock, CommitToken, Entry, EntryVector, ErrorKind, NamespaceId};
 use siltstone_format::command::{ClientKey, NAME_LEN_MAX};
 use siltstone_format::manifest::{Manifest, ProducerKey, SEQUENCE_WINDOW, is_namespace_name};
-use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_metadata_client::{EpochKeeper, MetadataClient, MetadataClientExt};
 use siltstone_store::ObjectStore;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -100,7 +100,7 @@ const INBOX_LEN: usize = 1_024;
 const ENTRY_BYTES: usize = 128;
 
 impl Ingest {
-    /// Registers a new life of the writer and starts its thread.
+    /// Registers a new life of the writer, whose lease the keeper renews, and starts its thread.
     ///
     /// # Errors
     /// [`IngestError::Metadata`] when the group can't be reached.
@@ -108,15 +108,16 @@ impl Ingest {
         config: IngestConfig,
         store: Arc<dyn ObjectStore>,
         metadata: Arc<dyn MetadataClient>,
+        keeper: Arc<EpochKeeper>,
         live: Arc<LiveRows>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, IngestError> {
-        let epoch = metadata.register_writer(config.writer.writer).await?;
+        let held = keeper.hold(metadata.register_writer(config.writer.writer).await?);
         let storage = StorageHealth::default();
         let (patience, group) = (config.writer.patience, GroupHealth::new(config.writer.patience.waited_out()));
         let flusher = Flusher { store, metadata: metadata.clone(), live, patience, storage: storage.clone(), group: group.clone() };
         let (inbox, outbox) = mpsc::channel(INBOX_LEN);
-        let parts = WriterParts { flusher, clock: clock.clone(), epoch, inbox: outbox, runtime: tokio::runtime::Handle::current() };
+        let parts = WriterParts { flusher, clock: clock.clone(), keeper, held, inbox: outbox, runtime: tokio::runtime::Handle::current() };
         let writer = Writer::new(config.writer, parts);
         // A thread of its own: splitting a megabyte of bodies takes milliseconds, too long for a task among others.
         std::thread::Builder::new()

@@ -10,9 +10,9 @@ use super::group::GroupHealth;
 use crate::Patience;
 use crate::repeats::Repeats;
 use rustc_hash::FxHashSet;
-use siltstone_core::{BatchId, Clock, CommitToken, Epoch, ErrorKind, NamespaceId, WriterId};
-use siltstone_format::command::ClientKey;
-use siltstone_metadata_client::{ClientError, MetadataClientExt};
+use siltstone_core::{BatchId, Clock, CommitToken, ErrorKind, NamespaceId, WriterId};
+use siltstone_format::command::{ClientKey, Rejection};
+use siltstone_metadata_client::{ClientError, EpochKeeper, HeldEpoch, MetadataClientExt};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +102,8 @@ pub(super) struct Writer {
     clock: Arc<dyn Clock>,
     /// Where flushes run.
     runtime: tokio::runtime::Handle,
-    epoch: Epoch,
+    keeper: Arc<EpochKeeper>,
+    held: HeldEpoch,
     appender: Appender,
     batch_ids: std::ops::Range<u64>,
     waiting: Vec<Waiting>,
@@ -127,7 +128,8 @@ pub(super) struct Writer {
 pub(super) struct WriterParts {
     pub(super) flusher: Flusher,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) epoch: Epoch,
+    pub(super) keeper: Arc<EpochKeeper>,
+    pub(super) held: HeldEpoch,
     pub(super) inbox: mpsc::Receiver<Message>,
     /// Where flushes run.
     pub(super) runtime: tokio::runtime::Handle,
@@ -135,14 +137,15 @@ pub(super) struct WriterParts {
 
 impl Writer {
     pub(super) fn new(config: WriterConfig, parts: WriterParts) -> Self {
-        let WriterParts { flusher, clock, epoch, inbox, runtime } = parts;
+        let WriterParts { flusher, clock, keeper, held, inbox, runtime } = parts;
         Self {
             config,
             inbox,
             flusher,
             clock,
             runtime,
-            epoch,
+            keeper,
+            held,
             appender: Appender::default(),
             batch_ids: 0..0,
             waiting: Vec::new(),
@@ -214,6 +217,10 @@ impl Writer {
     }
 
     async fn append(&mut self, job: WriteJob) {
+        // While nothing waits, nobody loses anything by it; what waits learns it from its commit.
+        if self.held.is_over() && !self.has_work() {
+            self.restart(&IngestError::Metadata(ClientError::from(Rejection::FencedEpoch { epoch: self.held.epoch() })), false).await;
+        }
         let key = job.batches.iter().find_map(|batch| batch.key.clone());
         if key.as_ref().is_some_and(|key| self.keys.contains(key)) {
             self.parked.push(job);
@@ -237,7 +244,7 @@ impl Writer {
     async fn provide_chunk_ids(&mut self, needed: usize) -> Result<(), IngestError> {
         if self.appender.chunk_ids_left() < needed {
             let count = ID_BLOCK.max(u32::try_from(needed).unwrap_or(u32::MAX));
-            let first = retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
+            let first = retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_chunk_ids(self.held.epoch(), count)).await?;
             self.appender.add_chunk_ids(first, count);
         }
         Ok(())
@@ -245,7 +252,7 @@ impl Writer {
 
     async fn begin_flush(&mut self) {
         if self.batch_ids.is_empty() {
-            match retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
+            match retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_ids(self.held.epoch(), ID_BLOCK)).await {
                 Ok(first) => self.batch_ids = first..first + u64::from(ID_BLOCK),
                 Err(error) => {
                     let is_in_doubt = !self.on_its_way.is_empty();
@@ -263,7 +270,7 @@ impl Writer {
             return;
         }
         let batch = BatchId(self.batch_ids.next().expect("a block of ids was just made sure of"));
-        let (flusher, epoch) = (self.flusher.clone(), self.epoch);
+        let (flusher, epoch) = (self.flusher.clone(), self.held.epoch());
         let (turn, committed) = Turn::after(self.newest_committed.take());
         self.newest_committed = Some(committed);
         let task = self.runtime.spawn(async move { flusher.flush(flush, epoch, batch, turn).await });
@@ -305,7 +312,7 @@ impl Writer {
     /// later by that very copy. They do not wait for ever: then they are told that nothing is known.
     async fn restart(&mut self, cause: &IngestError, is_in_doubt: bool) {
         if let Some(times) = self.restarts.worth_a_line(&cause.to_string()) {
-            tracing::error!(error = %cause, epoch = self.epoch.0, times, "the writer begins a new life");
+            tracing::error!(error = %cause, epoch = self.held.epoch().0, times, "the writer begins a new life");
         }
         self.newest_committed = None;
         for on_its_way in self.on_its_way.drain(..) {
@@ -330,7 +337,7 @@ impl Writer {
             self.flusher.group.learn(&registered);
             match registered {
                 Ok(epoch) => {
-                    self.epoch = epoch;
+                    self.held = self.keeper.hold(epoch);
                     break;
                 }
                 // Without a group, or with nobody left who would be told, there is no need for a fence: the next process registers, and so fences.

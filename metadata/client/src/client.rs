@@ -1,8 +1,9 @@
 //! The trait.
 
 use crate::ClientError;
+use crate::lease::{LEASE, Renewal};
 use async_trait::async_trait;
-use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{
     command::{CommandBody, Reply},
     manifest::Manifest,
@@ -35,6 +36,14 @@ pub trait MetadataClient: Send + Sync + 'static {
     /// # Errors
     /// [`ClientError::Unavailable`].
     async fn read_index(&self) -> Result<CommitIndex, ClientError>;
+
+    /// Renews the leases of these epochs, which run from now on again. The default is for groups that keep no leases: it tells which epochs are over.
+    ///
+    /// # Errors
+    /// [`ClientError::Unavailable`], and the like: whether the leases were renewed is not known then. Try again.
+    async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        Ok(Renewal::of(&self.manifest(), epochs, LEASE))
+    }
 
     /// The life of the group.
     fn incarnation(&self) -> Incarnation {

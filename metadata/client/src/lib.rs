@@ -5,8 +5,12 @@
 
 mod client;
 mod error;
+mod keeper;
+mod lease;
 mod typed;
 
 pub use client::MetadataClient;
 pub use error::ClientError;
+pub use keeper::{EpochKeeper, HeldEpoch};
+pub use lease::{LEASE, Renewal};
 pub use typed::MetadataClientExt;

@@ -3,9 +3,9 @@
 use crate::lag::Wanted;
 use crate::members::{Lane, Members};
 use crate::reason::reason_of;
-use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::command::{CommandBody, Reply};
-use siltstone_metadata_client::ClientError;
+use siltstone_metadata_client::{ClientError, Renewal};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_client::GroupClient;
 use std::collections::VecDeque;
@@ -41,6 +41,14 @@ enum Effect {
     Change,
 }
 
+impl Failure {
+    fn reason(self) -> String {
+        match self {
+            Self::Refused { reason, .. } | Self::Unknown { reason } => reason,
+        }
+    }
+}
+
 /// Calls to the leader. Clones share what is known of it.
 #[derive(Clone)]
 pub(crate) struct Calls {
@@ -74,12 +82,20 @@ impl Calls {
 
     pub(crate) async fn read_index(&self) -> Result<CommitIndex, ClientError> {
         let answer = self.at_leader(Effect::Read, |mut client| async move { client.read_index(pb::ReadIndexRequest {}).await }).await;
-        let reason_of = |failure: Failure| match failure {
-            Failure::Refused { reason, .. } | Failure::Unknown { reason } => reason,
-        };
-        let index = CommitIndex(answer.map_err(|failure| ClientError::Unavailable { reason: reason_of(failure) })?.index);
+        let index = CommitIndex(answer.map_err(|failure| ClientError::Unavailable { reason: failure.reason() })?.index);
         self.wanted.raise(index);
         Ok(index)
+    }
+
+    /// Repeated, a renewal does what it did before: another member may be asked.
+    pub(crate) async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        let request = pb::RenewLeasesRequest { epochs: epochs.iter().map(|epoch| epoch.0).collect() };
+        let answer = self.at_leader(Effect::Read, |mut client| {
+            let request = request.clone();
+            async move { client.renew_leases(request).await }
+        });
+        let pb::RenewLeasesResponse { over, lease_ms } = answer.await.map_err(|failure| ClientError::Unavailable { reason: failure.reason() })?;
+        Ok(Renewal { over: over.into_iter().map(Epoch).collect(), lease: Duration::from_millis(lease_ms) })
     }
 
     /// Asks members until one takes the call, or one may have taken in a change: then nobody else is asked.

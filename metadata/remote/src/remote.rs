@@ -11,12 +11,12 @@ use crate::metrics::{Counts, FollowMetrics};
 use crate::reason::reason_of;
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use siltstone_core::{CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{
     command::{CommandBody, Reply},
     manifest::Manifest,
 };
-use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_metadata_client::{ClientError, MetadataClient, Renewal};
 use siltstone_proto::metadata::v1 as pb;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,6 +162,11 @@ impl MetadataClient for RemoteMetadata {
 
     fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.clone()
+    }
+
+    async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        self.check_end()?;
+        self.calls.renew(epochs).await
     }
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {

@@ -3,6 +3,7 @@
 use crate::backups;
 use crate::status::{of_client_error, of_membership_error};
 use crate::watch::Watchers;
+use siltstone_core::Epoch;
 use siltstone_format::command::CommandBody;
 use siltstone_format::envelope::EnvelopeError;
 use siltstone_metadata::MetadataNode;
@@ -60,6 +61,13 @@ impl Group for GroupService {
     async fn read_index(&self, _: Request<pb::ReadIndexRequest>) -> Result<Response<pb::ReadIndexResponse>, Status> {
         let index = self.node.read_index().await.map_err(|error| of_client_error(&self.node, &error))?;
         Ok(Response::new(pb::ReadIndexResponse { index: index.0 }))
+    }
+
+    async fn renew_leases(&self, request: Request<pb::RenewLeasesRequest>) -> Result<Response<pb::RenewLeasesResponse>, Status> {
+        let epochs: Vec<Epoch> = request.into_inner().epochs.into_iter().map(Epoch).collect();
+        let renewal = self.node.renew(&epochs).await.map_err(|error| of_client_error(&self.node, &error))?;
+        let lease_ms = u64::try_from(renewal.lease.as_millis()).unwrap_or(u64::MAX);
+        Ok(Response::new(pb::RenewLeasesResponse { over: renewal.over.into_iter().map(|epoch| epoch.0).collect(), lease_ms }))
     }
 
     async fn watch(&self, request: Request<pb::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {

@@ -47,7 +47,8 @@ impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let (wal, own, status) = (self.node.wal_metrics().snapshot(), self.node.metrics().snapshot(), &self.status);
         let version = self.node.manifest().version.0;
-        let gauges: [(&str, &str, u64); 10] = [
+        let (leases_live, leases_expired) = self.node.leases();
+        let gauges: [(&str, &str, u64); 11] = [
             ("is_leader", "Whether this member leads the group.", u64::from(status.role == Role::Leader)),
             ("is_ready", "Whether this member has a leader and has applied what it knows.", u64::from(status.not_ready.is_none())),
             ("term", "The newest term that this member knows.", status.term),
@@ -59,6 +60,7 @@ impl Collector for Counters {
                 status.last_index.unwrap_or(0).saturating_sub(status.applied_index.unwrap_or(0)),
             ),
             ("snapshot_index", "The last place that this member's newest snapshot covers.", status.snapshot_index.unwrap_or(0)),
+            ("leases_live", "Leases of writers and jobs that run at this member; none unless it leads.", leases_live),
             ("voters", "Members with a vote.", status.members.iter().filter(|member| member.is_voter).count() as u64),
             ("proposals_in_flight", "Proposals at this member that wait for their outcome.", own.in_flight),
             ("watchers", "Indexers and others that follow this member now.", own.watchers),
@@ -80,6 +82,7 @@ impl Collector for Counters {
                 "How often the whole state was encoded for those who follow this member: once for all that need it.",
                 own.states_encoded,
             ),
+            ("leases_expired", "Epochs of writers and jobs that this member fenced, as nobody renewed their leases.", leases_expired),
             ("wal_batches", "Writes of the log, each followed by one sync.", wal.batches),
             ("wal_operations", "Operations that those writes carried.", wal.operations),
             ("wal_written_bytes", "Bytes of records written to the log.", wal.written_bytes),

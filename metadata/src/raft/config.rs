@@ -43,6 +43,8 @@ pub struct NodeConfig {
     pub stall_ms_yield: u64,
     /// A stall of the disk after which the process ends.
     pub stall_ms_fatal: u64,
+    /// How long an epoch of a writer or job lives without a renewal: over three times the longest election timeout.
+    pub lease_ms: u64,
     /// The newest version of commands that this member reads: the program's own. Below it, the member acts as an older program would, for tests of
     /// groups of several versions.
     pub command_version_max: u16,
@@ -76,6 +78,7 @@ impl NodeConfig {
             propose_ms_max: 10_000,
             stall_ms_yield: 400,
             stall_ms_fatal: 10_000,
+            lease_ms: 10_000,
             command_version_max: COMMAND_VERSION,
             wal: WalConfig::default(),
         }
@@ -100,6 +103,10 @@ impl NodeConfig {
             (self.stall_ms_yield <= self.election_ms_min, "a leader whose disk stalls must fall silent before the others stop waiting for it"),
             (self.stall_ms_fatal > self.election_ms_max, "a stall that ends the process must be longer than an election"),
             (self.propose_ms_max > self.election_ms_max, "a proposal must be able to outlive an election"),
+            (
+                self.lease_ms > 3 * self.election_ms_max,
+                "a third of a lease must be longer than an election, so that renewals find the next leader in time",
+            ),
             ((1..=COMMAND_VERSION).contains(&self.command_version_max), "the version of commands must be one that this program reads"),
             (self.members.is_empty() || self.members.contains_key(&self.node_id), "the members of a new group must include this one"),
         ];

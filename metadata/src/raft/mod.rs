@@ -7,7 +7,7 @@
 //!      │          └─ state machine ─► machine (pure) ─► watch of manifests
 //!   transport                └─► snapshot files
 //! ```
-//! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a transport between processes, leases,
+//! What is deliberately not here: what commands do (`machine`), the log's bytes (`siltstone-wal`), a transport between processes,
 //! snapshots on the object store.
 
 mod admission;
@@ -20,10 +20,12 @@ mod dump;
 mod durable;
 mod elector;
 mod error;
+mod expiry;
 mod feed;
 mod in_process;
 mod insight;
 mod kept;
+mod leases;
 mod leave;
 mod log_store;
 mod membership;

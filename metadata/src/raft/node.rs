@@ -8,6 +8,7 @@ use crate::raft::directory::check_finished;
 use crate::raft::durable::Durable;
 use crate::raft::elector::Elector;
 use crate::raft::error::{FatalError, StartError};
+use crate::raft::expiry::Expiry;
 use crate::raft::feed::{Deltas, Feed, FeedError};
 use crate::raft::log_store::LogStore;
 use crate::raft::metrics::{NodeMetrics, Outcome};
@@ -24,12 +25,12 @@ use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
 use openraft::{BasicNode, SnapshotPolicy};
 use parking_lot::Mutex;
-use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
+use siltstone_core::{Clock, CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{
     command::{Command, CommandBody, Reply},
     manifest::Manifest,
 };
-use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_metadata_client::{ClientError, MetadataClient, Renewal};
 use siltstone_wal::{Slot, Wal, WalError, WalMetrics, WalParts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) removed: watch::Receiver<Arc<BTreeSet<u64>>>,
     pub(crate) feed: Feed,
     pub(crate) versions: Versions,
+    pub(crate) expiry: Expiry,
     pub(crate) incarnation: Incarnation,
     pub(crate) fatal: Arc<Fatal>,
     /// The disk stalls: no new proposals, no lead.
@@ -129,6 +131,7 @@ impl MetadataNode {
         let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
         let (manifests, removed, feed) = (state_machine.watch(), state_machine.removed(), state_machine.feed());
         let versions = Versions::new(state_machine.command_version());
+        let expiry = Expiry::new(Duration::from_millis(config.lease_ms));
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
         let raft = raft.map_err(|error| StartError::Raft { reason: error.to_string() })?;
@@ -145,6 +148,7 @@ impl MetadataNode {
             removed,
             feed,
             versions,
+            expiry,
             incarnation,
             fatal,
             is_stalled: AtomicBool::new(false),
@@ -183,6 +187,7 @@ impl MetadataNode {
             self.inner.tasks.lock().push(tokio::spawn(async move { inner.begin_group().await }));
         }
         self.inner.tasks.lock().extend([Supervisor::spawn(&self.inner), Elector::spawn(&self.inner, seed), Versions::spawn(&self.inner)]);
+        self.inner.tasks.lock().push(Expiry::spawn(&self.inner));
         if is_single {
             // Nobody else can be leader, so there is no reason to wait for a timeout. An error shows in the wait.
             let _ = raft.trigger().elect().await;
@@ -283,6 +288,12 @@ impl MetadataNode {
     #[must_use]
     pub fn metrics(&self) -> &NodeMetrics {
         &self.inner.metrics
+    }
+
+    /// Leases of epochs that run at this member (none unless it leads), and how many it has seen run out.
+    #[must_use]
+    pub fn leases(&self) -> (u64, u64) {
+        self.inner.expiry.counts()
     }
 
     /// The counters of the member's log.
@@ -390,7 +401,7 @@ impl Inner {
     }
 
     /// Whether this member takes commands in. What it refuses changes nothing and never will.
-    fn check_takes_in(&self) -> Result<(), ClientError> {
+    pub(crate) fn check_takes_in(&self) -> Result<(), ClientError> {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         if let Some(reason) = self.end() {
             return Err(ClientError::Ended { reason });
@@ -455,6 +466,10 @@ impl MetadataClient for MetadataNode {
 
     async fn read_index(&self) -> Result<CommitIndex, ClientError> {
         self.inner.read_index_within(self.inner.config.propose_timeout()).await
+    }
+
+    async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        self.inner.renew(epochs)
     }
 
     fn incarnation(&self) -> Incarnation {

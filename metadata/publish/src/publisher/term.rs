@@ -9,7 +9,7 @@ use futures::stream::{StreamExt, TryStreamExt};
 use siltstone_core::{Epoch, ErrorKind, Incarnation};
 use siltstone_format::manifest::{BackupRecord, BackupRoot, Manifest, backup_key};
 use siltstone_format::snapshot::{Encoded, PublishedRoot, ShardMaker, encode, encode_changed};
-use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
+use siltstone_metadata_client::{ClientError, EpochKeeper, HeldEpoch, MetadataClient, MetadataClientExt};
 use siltstone_store::{ObjectKey, ObjectStore};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,6 +30,8 @@ pub(super) struct Term {
     client: Arc<dyn MetadataClient>,
     incarnation: Incarnation,
     epoch: Epoch,
+    /// Renews the epoch's lease as long as the term lasts.
+    _lease: (HeldEpoch, EpochKeeper),
     base: Option<Base>,
     /// When the base was published; `None` where it is so long ago that the clock does not reach there.
     published_at: Option<Instant>,
@@ -54,7 +56,7 @@ impl Term {
     ) -> Result<Self, PublishError> {
         let incarnation = client.incarnation();
         claim_first(store.as_ref(), incarnation, now_ms).await?;
-        let epoch = client.register_job(PUBLISHER_JOB).await?;
+        let (epoch, keeper) = (client.register_job(PUBLISHER_JOB).await?, EpochKeeper::start(client.clone()));
         // Listed after the epoch began: whatever a former publisher may delete is told by this.
         let manifest = client.linearizable_manifest().await?;
         let newest = newest_of(store.as_ref(), incarnation).await?;
@@ -75,7 +77,17 @@ impl Term {
         };
         let published_at = base.as_ref().and_then(|base| ago(manifest.state_time_ms, base.published.root().state_time_ms()));
         let (store, client) = (store.clone(), client.clone());
-        Ok(Self { config, store, client, incarnation, epoch, base, published_at, collector: Collector::default() })
+        Ok(Self {
+            config,
+            store,
+            client,
+            incarnation,
+            epoch,
+            _lease: (keeper.hold(epoch), keeper),
+            base,
+            published_at,
+            collector: Collector::default(),
+        })
     }
 
     pub(super) fn is_due(&self, manifest: &Manifest) -> bool {
