@@ -157,8 +157,8 @@ pub struct TimesArgs {
     /// A process whose disk has not answered for so long ends.
     #[arg(long, default_value_t = 10_000, value_name = "MS")]
     pub stall_ms_fatal: u64,
-    /// A snapshot is taken after so many entries.
-    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    /// A snapshot is taken after so many entries, or when the log takes 64 MiB.
+    #[arg(long, default_value_t = 50_000, value_name = "N")]
     pub snapshot_entries: u64,
     /// What the group knows is published after so many entries,
     #[arg(long, default_value_t = 50_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

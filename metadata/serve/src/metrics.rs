@@ -71,7 +71,7 @@ impl Collector for Counters {
         let stall = ConstGauge::new(status.stall.as_secs_f64());
         let help = "How long the disk's operation in flight has taken.";
         stall.encode(encoder.encode_descriptor("disk_stall", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
-        let counters: [(&str, &str, u64); 12] = [
+        let counters: [(&str, &str, u64); 13] = [
             ("proposals_unavailable", "Proposals that were not taken in.", own.unavailable),
             ("proposals_unknown", "Proposals of which the outcome is unknown.", own.unknown),
             ("leader_changes", "How often this member saw another leader than before.", own.leader_changes),
