@@ -76,6 +76,22 @@ impl Group for Lagging {
         self.refuse()
     }
 
+    async fn move_member(&self, _: Request<pb::MoveMemberRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
+        self.refuse()
+    }
+
+    async fn take_backup(&self, _: Request<pb::TakeBackupRequest>) -> Result<Response<pb::TakeBackupResponse>, Status> {
+        self.refuse()
+    }
+
+    async fn list_backups(&self, _: Request<pb::ListBackupsRequest>) -> Result<Response<pb::ListBackupsResponse>, Status> {
+        self.refuse()
+    }
+
+    async fn remove_backup(&self, _: Request<pb::RemoveBackupRequest>) -> Result<Response<pb::RemoveBackupResponse>, Status> {
+        self.refuse()
+    }
+
     async fn transfer_lead(&self, _: Request<pb::TransferLeadRequest>) -> Result<Response<pb::TransferLeadResponse>, Status> {
         self.refuse()
     }
