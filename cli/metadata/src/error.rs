@@ -39,15 +39,6 @@ pub enum CommandError {
     /// The member does not start.
     #[error("{}", with_sources(.0))]
     Start(#[from] StartError),
-    /// The object store is not named well.
-    #[error("{0}")]
-    StoreName(#[from] ConfigError),
-    /// The object store can't be used.
-    #[error("open the object store: {0}")]
-    Store(#[from] StoreError),
-    /// The backups in a store can't be learnt.
-    #[error(transparent)]
-    Load(#[from] LoadError),
     /// The store is another's, or was taken meanwhile.
     #[error(transparent)]
     Owner(#[from] OwnerError),

@@ -62,9 +62,9 @@ impl SnapshotStore {
         };
         let purged = wal.purged().map(|(purged, _)| purged);
         let newest = read_newest(files.disk.as_ref(), &dir, wal.get(Slot::Snapshot), purged, version_max)?;
-        files.remove_others(newest.as_ref().map(|newest| newest.file.as_str()))?;
-        let current = newest.as_ref().map(|newest| (newest.meta.clone(), dir.join(&newest.file)));
-        Ok((store(current), newest))
+        files.remove_others(newest.as_ref().map(|(file, _)| file.as_str()))?;
+        let current = newest.as_ref().map(|(file, newest)| (newest.meta.clone(), dir.join(file)));
+        Ok((store(current), newest.map(|(_, newest)| newest)))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -112,8 +112,6 @@ impl SnapshotStore {
 
 /// A snapshot as it was read.
 pub(crate) struct Newest {
-    /// The file's name.
-    pub(crate) file: String,
     pub(crate) meta: SnapshotMeta,
     pub(crate) machine: Machine,
     /// The newest version of commands that the log before it holds.
@@ -122,14 +120,15 @@ pub(crate) struct Newest {
     pub(crate) removed: Arc<BTreeSet<u64>>,
 }
 
-/// Reads the snapshot that a log's pointer names, where a log needs one, unless it is of commands above `version_max`. Changes nothing.
+/// Reads the snapshot that a log's pointer names, where a log needs one, unless it is of commands above `version_max`. Gives the file's name too.
+/// Changes nothing.
 pub(crate) fn read_newest(
     disk: &dyn Disk,
     dir: &Path,
     pointer: Option<Bytes>,
     purged: Option<u64>,
     version_max: u16,
-) -> Result<Option<Newest>, StartError> {
+) -> Result<Option<(String, Newest)>, StartError> {
     let lost = |what| StartError::Lost { path: dir.to_owned(), what };
     let Some(pointer) = pointer else {
         return if purged.is_some() { Err(lost("the log was purged, but it names no snapshot")) } else { Ok(None) };
@@ -148,7 +147,7 @@ pub(crate) fn read_newest(
         return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
     }
     let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
-    Ok(Some(Newest { file: pointer.file, meta, machine, command_version, removed }))
+    Ok(Some((pointer.file, Newest { meta, machine, command_version, removed })))
 }
 
 /// Writes the first snapshot of a new directory, durably. Gives the pointer that the log must have.

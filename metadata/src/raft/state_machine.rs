@@ -52,7 +52,7 @@ pub(crate) struct SnapshotBuilder {
 
 impl StateMachine {
     pub(crate) fn new(snapshots: SnapshotStore, newest: Option<Newest>, durable: Arc<Durable>, blocking: Blocking, feed: FeedBounds) -> Self {
-        let state = newest.map_or_else(State::default, |newest| State::restored(newest.meta, newest.machine, newest.command_version, newest.removed));
+        let state = newest.map_or_else(State::default, State::restored);
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
         let feed = FeedWriter::new(state.machine.manifest().version, feed);
@@ -84,7 +84,7 @@ impl StateMachine {
         let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
         self.snapshots.keep(meta, snapshot).await?;
         self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta.clone(), machine, command_version, removed);
+        self.state = State::restored(Newest { meta: meta.clone(), machine, command_version, removed });
         self.command_version.store(command_version, Ordering::Release);
         self.feed.reset(self.state.machine.manifest().version);
         self.removed.send_replace(self.state.removed.clone());
@@ -94,7 +94,7 @@ impl StateMachine {
 }
 
 impl State {
-    fn restored(meta: SnapshotMeta, machine: Machine, command_version: u16, removed: Arc<BTreeSet<u64>>) -> Self {
+    fn restored(Newest { meta, machine, command_version, removed }: Newest) -> Self {
         Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership, removed, command_version }
     }
 
