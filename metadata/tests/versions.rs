@@ -182,20 +182,16 @@ async fn a_member_that_was_given_an_older_program_while_it_was_away_ends_and_tak
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_reads_less_than_the_log_holds_may_not_join_and_a_learner_that_reads_less_holds_the_version_up() {
     let mut group = group([COMMAND_VERSION, COMMAND_VERSION, BEFORE]).await;
-    let learner = |version| {
-        let mut config = NodeConfig { node_id: 4, members: BTreeMap::new(), command_version_max: version, ..Group::config(1) };
-        config.node_id = 4;
-        config
-    };
+    let learner = |id, version| NodeConfig { node_id: id, members: BTreeMap::new(), command_version_max: version, ..Group::config(1) };
     let mut disk = LossyDisk::new();
     let network = group.network.clone();
-    let start = async |disk: &LossyDisk, version| {
-        let node = MetadataNode::start(learner(version), parts(disk, network.member(4), 4).0).await.unwrap();
-        network.serve(4, node.clone());
+    let start = async |disk: &LossyDisk, id, version| {
+        let node = MetadataNode::start(learner(id, version), parts(disk, network.member(id), id).0).await.unwrap();
+        network.serve(id, node.clone());
         node
     };
     // As long as the log holds nothing newer, it may.
-    let older = start(&disk, BEFORE).await;
+    let older = start(&disk, 4, BEFORE).await;
     let leader = group.leader(None).await;
     group.nodes[&leader].add_learner(4, "member-4").await.unwrap();
     group.stop_member(3).await;
@@ -215,14 +211,14 @@ async fn who_reads_less_than_the_log_holds_may_not_join_and_a_learner_that_reads
     // Now it may not, nor another.
     older.shutdown().await;
     disk = LossyDisk::new();
-    let older = start(&disk, BEFORE).await;
+    let older = start(&disk, 5, BEFORE).await;
     let leader = group.leader(None).await;
-    let error = group.nodes[&leader].add_learner(4, "member-4").await.unwrap_err();
-    assert!(matches!(error, MembershipError::OldProgram { id: 4, version: BEFORE, needed: COMMAND_VERSION, .. }), "{error}");
+    let error = group.nodes[&leader].add_learner(5, "member-5").await.unwrap_err();
+    assert!(matches!(error, MembershipError::OldProgram { id: 5, version: BEFORE, needed: COMMAND_VERSION, .. }), "{error}");
     assert!(error.to_string().contains("start it with a newer program"), "{error}");
     older.shutdown().await;
-    let newer = start(&LossyDisk::new(), COMMAND_VERSION).await;
-    group.nodes[&leader].add_learner(4, "member-4").await.unwrap();
+    let newer = start(&LossyDisk::new(), 5, COMMAND_VERSION).await;
+    group.nodes[&leader].add_learner(5, "member-5").await.unwrap();
     newer.shutdown().await;
     end(group).await;
 }

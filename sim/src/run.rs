@@ -100,6 +100,9 @@ async fn script(world: &Arc<World>, case: Case) -> Result<(), Failure> {
     clients.iter().for_each(tokio::task::JoinHandle::abort);
     auditor.abort();
     client.read_all().await;
+    // A client may have heard of the last command before its member told of it.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    world.observe();
     audit::look(world, &mut Rng::new(world.seed, Stream::Audit, 1))?;
     world.acknowledged.lock().compare(&world.log.lock())?;
     world.history.lock().check()

@@ -208,7 +208,7 @@ impl fmt::Display for ShownAnswer<'_> {
         match self.0 {
             Ok(PeerResponse::Append(answer)) => write!(f, "{answer:?}"),
             Ok(PeerResponse::Vote(answer)) => write!(f, "{} granted {}", answer.vote, answer.vote_granted),
-            Ok(PeerResponse::PreVote { is_granted }) => write!(f, "granted {is_granted}"),
+            Ok(PeerResponse::PreVote { is_granted, is_copy }) => write!(f, "granted {is_granted}, copy {is_copy}"),
             Ok(PeerResponse::Campaign) => f.write_str("yes"),
             Ok(PeerResponse::Hello(hello)) => write!(f, "{:?} {:016x}", hello.phase, hello.directory),
             Ok(PeerResponse::Snapshot(answer)) => write!(f, "{}", answer.vote),

@@ -69,7 +69,7 @@ const SOAKS: &[Soak] = &[
     },
     Soak {
         name: "slow-disk",
-        about: "three metadata members as processes, the leader's disk and then a follower's at 100 ms a sync: no election, for so many seconds each",
+        about: "three metadata members as processes, the disk of the leader and then of each follower at 100 ms a sync: no election, for so many seconds each",
         what: What::Test,
         arguments: &["--package", "siltstone-metadata-cli", "--test", "processes", "no_election", "--", "--nocapture"],
         variable: ("SILTSTONE_SLOW_DISK_SECONDS", "600"),

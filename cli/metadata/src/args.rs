@@ -12,7 +12,7 @@ pub enum MetadataCommand {
     Serve(ServeArgs),
     /// Shows the group: who leads, who lags, whose disk stalls.
     Status(StatusArgs),
-    /// Adds members, gives and takes votes, removes members.
+    /// Adds members, gives and takes votes, moves and removes members.
     #[command(subcommand)]
     Members(MembersCommand),
     /// Hands the lead over to the member with the longest log.
@@ -47,6 +47,8 @@ pub enum MembersCommand {
     Add(AddArgs),
     /// Makes exactly these members the voters. New ones must have caught up; the others keep learning.
     Vote(VoteArgs),
+    /// Says where a member is reached from now on. It must be running there, on its own directory.
+    Move(MoveArgs),
     /// Removes a member without a vote for good. Its number is never used again.
     Remove(RemoveArgs),
 }
@@ -167,6 +169,19 @@ pub struct StatusArgs {
 pub struct AddArgs {
     /// Its number: one that was never used in this group.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub id: u64,
+    /// Where the others reach it: HOST:PORT.
+    #[arg(long, value_name = "ADDR")]
+    pub address: String,
+    #[command(flatten)]
+    pub group: GroupArgs,
+}
+
+/// Moves a member.
+#[derive(Args, Debug)]
+pub struct MoveArgs {
+    /// Its number.
+    #[arg(long, value_name = "N")]
     pub id: u64,
     /// Where the others reach it: HOST:PORT.
     #[arg(long, value_name = "ADDR")]

@@ -44,6 +44,7 @@ where
     for address in &group.group {
         match connect(address, tls.as_ref()).await {
             Ok(client) => return Ok(call(client).await?.into_inner()),
+            Err(error @ CommandError::Tls(_)) => return Err(error),
             Err(error) => reason = error.to_string(),
         }
     }

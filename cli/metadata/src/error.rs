@@ -75,7 +75,7 @@ pub enum CommandError {
         reason: String,
     },
     /// The group refused.
-    #[error("{}", .0.message())]
+    #[error("{}", with_causes(.0.message().to_owned(), std::error::Error::source(.0)))]
     Refused(#[from] Status),
     /// The answer could not be written.
     #[error("write the answer: {0}")]
@@ -92,10 +92,16 @@ impl CommandError {
 
 /// An error and what caused it, in one line.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
+    with_causes(error.to_string(), error.source())
+}
+
+/// What was said, and what caused it, nothing twice.
+fn with_causes(mut text: String, mut source: Option<&dyn std::error::Error>) -> String {
     while let Some(cause) = source {
-        text = format!("{text}: {cause}");
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
         source = cause.source();
     }
     text

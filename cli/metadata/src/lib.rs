@@ -30,6 +30,7 @@ pub async fn run(command: &MetadataCommand, out: &mut (dyn Write + Send)) -> Res
         MetadataCommand::Status(args) => status::status(args, out).await,
         MetadataCommand::Members(MembersCommand::Add(args)) => members::add(args, out).await,
         MetadataCommand::Members(MembersCommand::Vote(args)) => members::vote(args, out).await,
+        MetadataCommand::Members(MembersCommand::Move(args)) => members::relocate(args, out).await,
         MetadataCommand::Members(MembersCommand::Remove(args)) => members::remove(args, out).await,
         MetadataCommand::TransferLead(args) => members::transfer_lead(args, out).await,
         MetadataCommand::Snapshot(args) => members::snapshot(args, out).await,

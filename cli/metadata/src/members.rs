@@ -1,6 +1,6 @@
 //! `members`, `transfer-lead`, `snapshot`.
 
-use crate::args::{AddArgs, GroupArgs, RemoveArgs, VoteArgs};
+use crate::args::{AddArgs, GroupArgs, MoveArgs, RemoveArgs, VoteArgs};
 use crate::client::leader;
 use crate::error::CommandError;
 use siltstone_proto::metadata::v1 as pb;
@@ -20,6 +20,15 @@ pub(crate) async fn vote(args: &VoteArgs, out: &mut (dyn Write + Send)) -> Resul
     let answer = leader(&args.group, |mut client| {
         let request = request.clone();
         async move { client.change_voters(request).await }
+    });
+    print(&answer.await?, out)
+}
+
+pub(crate) async fn relocate(args: &MoveArgs, out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
+    let request = pb::MoveMemberRequest { id: args.id, address: args.address.clone() };
+    let answer = leader(&args.group, |mut client| {
+        let request = request.clone();
+        async move { client.move_member(request).await }
     });
     print(&answer.await?, out)
 }

@@ -125,3 +125,89 @@ async fn a_directory_that_was_emptied_takes_no_part() {
     group.put_at_leader("after", b"v").await;
     assert!(group.log(emptied).contains("the group means another directory"), "{}", group.log(emptied));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_member_that_moved_is_told_to_the_group_and_a_copy_of_it_ends() {
+    let mut group = Group::start(&[1, 2, 3], &[]).await;
+    group.put_at_leader("before", b"v").await;
+    let leader = group.leader(None).await;
+    let moved = *group.members.keys().find(|id| **id != leader).unwrap();
+    group.kill(moved);
+    let old = group.dir.path().join("old");
+    copy_dir(&group.data(moved), &old);
+
+    group.place(moved).await;
+    let address = format!("127.0.0.1:{}", group.proxies[&moved].port);
+    let (done, text) = group.cli(&["members", "move", "--id", &moved.to_string(), "--address", &address]);
+    assert!(!done && text.contains("it does not answer there"), "{text}");
+    group.spawn(moved, &[]);
+    let (done, text) = group.cli(&["members", "move", "--id", &moved.to_string(), "--address", &address]);
+    assert!(done && text.contains(&address), "{text}");
+    let index = group.put_at_leader("after", b"v").await;
+    group.applied(moved, index).await;
+
+    let term = group.status(leader).await.unwrap().term;
+    // The old directory comes to life again, elsewhere. It knows the member by the address that it had.
+    let text = run_to_its_end(moved, &old).await;
+    assert!(text.starts_with("None") || text.contains("another process answers as this member"), "{text}");
+    assert_eq!(group.status(leader).await.unwrap().term, term, "it disturbed nobody");
+    // And a copy of what the member has now knows where the member is.
+    group.kill(moved);
+    let copy = group.dir.path().join("copy");
+    copy_dir(&group.data(moved), &copy);
+    group.spawn(moved, &[]);
+    let index = group.put_at_leader("again", b"v").await;
+    group.applied(moved, index).await;
+    let text = run_to_its_end(moved, &copy).await;
+    assert!(text.contains("another process answers as this member") && text.contains(&address), "{text}");
+    assert_eq!(group.status(leader).await.unwrap().term, term, "it disturbed nobody");
+}
+
+/// Runs a member on another directory, at a port of its own, until it ends by itself or some time has passed. What it said.
+async fn run_to_its_end(id: u64, data: &std::path::Path) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_siltstone-metadata"));
+    command.args(["serve", "--id", &id.to_string(), "--listen", "127.0.0.1:0", "--join", "--data"]).arg(data);
+    let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    let mut code = None;
+    while code.is_none() && begun.elapsed() < Duration::from_secs(6) {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        code = child.try_wait().unwrap();
+    }
+    // Where it lives on, nobody speaks to it and nobody votes for it.
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    format!("{code:?}: {}", String::from_utf8_lossy(&output.stderr))
+}
+
+fn copy_dir(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_file_of_tls_that_is_not_one_ends_the_process_with_its_name() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let garbage = dir.path().join("garbage.pem");
+    std::fs::write(&garbage, "no certificate").unwrap();
+    let (garbage, missing) = (garbage.to_str().unwrap(), dir.path().join("missing.pem"));
+    let missing = missing.to_str().unwrap();
+    let data = dir.path().join("data");
+    for (authority, named) in [(garbage, garbage), (missing, missing)] {
+        let tls = ["--tls-ca", authority, "--tls-cert", garbage, "--tls-key", garbage];
+        let serve = ["serve", "--id", "1", "--members", "1=127.0.0.1:1", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
+        for line in [&serve[..], &["status", "--group", "127.0.0.1:1"]] {
+            let (done, text) = support::cli(line, &tls);
+            println!("{text}");
+            assert!(!done && text.starts_with("error: ") && text.contains(named), "{text}");
+        }
+    }
+}

@@ -5,94 +5,9 @@
 mod support;
 
 use rustix::process::Signal;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Group, put};
-use tokio::sync::Mutex;
-
-/// Writers that put numbered settings at whoever leads, and remember what was acknowledged.
-struct Load {
-    acknowledged: Arc<Mutex<BTreeMap<String, u64>>>,
-    stop: Arc<AtomicBool>,
-    writers: Vec<tokio::task::JoinHandle<()>>,
-}
-
-impl Load {
-    fn start(group: &Group, writers: usize) -> Self {
-        let ports: Vec<u16> = group.members.values().map(|member| member.port).collect();
-        let (acknowledged, stop) = (Arc::new(Mutex::new(BTreeMap::new())), Arc::new(AtomicBool::new(false)));
-        let writers = (0..writers).map(|writer| {
-            let (ports, acknowledged, stop) = (ports.clone(), acknowledged.clone(), stop.clone());
-            tokio::spawn(async move {
-                let mut target = writer % ports.len();
-                for number in 0_u64.. {
-                    let key = format!("w{writer}-{}", number % 50);
-                    while !stop.load(Ordering::Relaxed) {
-                        let address = format!("http://127.0.0.1:{}", ports[target]);
-                        let endpoint = tonic::transport::Endpoint::from_shared(address).unwrap().connect_timeout(Duration::from_secs(1));
-                        let done = match endpoint.timeout(Duration::from_secs(3)).connect().await {
-                            Ok(channel) => put(&mut support::client_of(channel), &key, number.to_string().as_bytes()).await.ok(),
-                            Err(_) => None,
-                        };
-                        if let Some(index) = done {
-                            acknowledged.lock().await.insert(key.clone(), index);
-                            break;
-                        }
-                        target = (target + 1) % ports.len();
-                        tokio::time::sleep(Duration::from_millis(10)).await;
-                    }
-                    if stop.load(Ordering::Relaxed) {
-                        return;
-                    }
-                }
-            })
-        });
-        let writers = writers.collect();
-        Self { acknowledged, writers, stop }
-    }
-
-    /// The newest place of the log that was acknowledged.
-    async fn newest(&self) -> u64 {
-        self.acknowledged.lock().await.values().copied().max().unwrap_or(0)
-    }
-
-    /// Waits until more is acknowledged than before.
-    async fn progress(&self) -> Duration {
-        let (before, begun) = (self.newest().await, Instant::now());
-        while self.newest().await <= before {
-            assert!(begun.elapsed() < support::PATIENCE, "nothing is acknowledged any more");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        begun.elapsed()
-    }
-
-    async fn end(self) -> BTreeMap<String, u64> {
-        self.stop.store(true, Ordering::Relaxed);
-        for writer in self.writers {
-            writer.await.unwrap();
-        }
-        let acknowledged = self.acknowledged.lock().await;
-        acknowledged.clone()
-    }
-}
-
-/// Every acknowledged put is in the log of the group: the compare-and-swap against the position that was acknowledged, or a later one, tells.
-async fn check_nothing_lost(group: &Group, acknowledged: &BTreeMap<String, u64>) {
-    use siltstone_format::command::{CommandBody, Rejection, Reply};
-    assert!(!acknowledged.is_empty(), "the load has acknowledged something");
-    let leader = group.leader(None).await;
-    let mut client = group.client(leader).await.unwrap();
-    for (key, index) in acknowledged {
-        // Position 0 stands for a setting that is not there: the refusal says where the setting was changed last.
-        let body = CommandBody::PutSetting { key: key.clone(), value: None, expected: Some(siltstone_core::CommitIndex(0)) };
-        let request = siltstone_proto::metadata::v1::ProposeRequest { command: body.encode().unwrap().into() };
-        let reply = Reply::decode(&client.propose(request).await.unwrap().into_inner().reply).unwrap();
-        let Reply::Rejected(Rejection::SettingConflict { changed_at, .. }) = reply else { panic!("WA-1: {key} is lost: {reply:?}") };
-        assert!(changed_at.0 >= *index, "WA-1: {key} was acknowledged at {index}, and the group knows it at {changed_at}");
-    }
-}
+use support::Group;
+use support::load::{Load, check_nothing_lost};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_acknowledged_is_lost_when_leaders_are_killed_again_and_again() {
@@ -154,17 +69,26 @@ async fn a_member_that_is_cut_off_comes_back_without_an_election() {
 }
 
 /// How many terms began over some seconds of load, during which something is acknowledged again and again.
-async fn elections_during(group: &Group, load: &Load, seconds: u64) -> u64 {
+async fn elections_during(group: &Group, load: &Load, seconds: u64, what: &str) -> u64 {
     let leader = group.leader(None).await;
     let before = group.status(leader).await.unwrap().term;
-    let end = Instant::now() + Duration::from_secs(seconds);
+    let begun = Instant::now();
+    let (end, mut tell) = (begun + Duration::from_secs(seconds), begun + TELL_EVERY);
     while Instant::now() < end {
         load.progress().await;
         tokio::time::sleep(Duration::from_millis(200)).await;
+        if Instant::now() >= tell {
+            tell += TELL_EVERY;
+            let term = group.status(leader).await.map(|status| status.term);
+            println!("{what}: {} of {seconds} s, position {}, term {term:?}, {before} before", begun.elapsed().as_secs(), load.newest().await);
+        }
     }
     let leader = group.leader(None).await;
     group.status(leader).await.unwrap().term - before
 }
+
+/// How often a long run says how it does.
+const TELL_EVERY: Duration = Duration::from_secs(30);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_election_happens_while_any_one_disk_takes_100_ms_a_sync() {
@@ -173,12 +97,18 @@ async fn no_election_happens_while_any_one_disk_takes_100_ms_a_sync() {
     let load = Load::start(&group, 8);
     load.progress().await;
     let leader = group.leader(None).await;
-    let follower = *group.members.keys().find(|id| **id != leader).unwrap();
-    for (who, slow) in [("the leader", leader), ("a follower", follower)] {
+    let mut followers = group.members.keys().copied().filter(|id| *id != leader);
+    let slow = [("the leader", leader), ("a follower", followers.next().unwrap()), ("the other follower", followers.next().unwrap())];
+    for (who, slow) in slow {
+        let slow_syncs = || async { group.status(slow).await.unwrap().slow_syncs };
+        let before = slow_syncs().await;
         group.delay(slow, "100");
-        let elections = elections_during(&group, &load, seconds).await;
-        println!("{who} with syncs of 100 ms: {elections} elections in {seconds} s of load, up to position {}", load.newest().await);
-        assert_eq!(elections, 0, "{who}: {}", group.log(leader));
+        let what = format!("{who} (member {slow}) with syncs of 100 ms");
+        let elections = elections_during(&group, &load, seconds, &what).await;
+        let syncs = slow_syncs().await - before;
+        println!("{what}: {elections} elections in {seconds} s of load, up to position {}; {syncs} slow syncs", load.newest().await);
+        assert_eq!(elections, 0, "{what}: {}", group.log(leader));
+        assert!(syncs > seconds, "{what}: its disk was not slow");
         group.delay(slow, "0");
     }
     check_nothing_lost(&group, &load.end().await).await;

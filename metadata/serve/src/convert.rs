@@ -56,14 +56,14 @@ pub(crate) fn wire_append_response(response: pb::AppendResponse) -> Result<WireR
     })
 }
 
-pub(crate) const fn hello_response(hello: Hello) -> pb::HelloResponse {
+pub(crate) fn hello_response(hello: Hello) -> pb::HelloResponse {
     let phase = match hello.phase {
         Phase::Fresh => pb::Phase::Fresh,
         Phase::Ready => pb::Phase::Ready,
         Phase::Lives => pb::Phase::Lives,
     };
-    let command_version = hello.command_version as u32;
-    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32, command_version }
+    let (command_version, session) = (u32::from(hello.command_version), hello.session);
+    pb::HelloResponse { node_id: hello.node_id, directory: hello.directory, phase: phase as i32, command_version, session }
 }
 
 pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing> {
@@ -74,7 +74,7 @@ pub(crate) fn wire_hello(response: &pb::HelloResponse) -> Result<Hello, Missing>
         pb::Phase::Lives => Phase::Lives,
     };
     let command_version = u16::try_from(response.command_version).unwrap_or(u16::MAX).max(1);
-    Ok(Hello { node_id: response.node_id, directory: response.directory, phase, command_version })
+    Ok(Hello { node_id: response.node_id, directory: response.directory, phase, command_version, session: response.session })
 }
 
 /// A snapshot's parts: the first carries all but the machine, which is cut into pieces.

@@ -100,6 +100,15 @@ impl Group for GroupService {
         Ok(Response::new(self.membership().await))
     }
 
+    async fn move_member(&self, request: Request<pb::MoveMemberRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
+        let pb::MoveMemberRequest { id, address } = request.into_inner();
+        if address.is_empty() {
+            return Err(Status::invalid_argument("a member has an address, host:port"));
+        }
+        self.node.move_member(id, &address).await.map_err(|error| of_membership_error(&self.node, &error))?;
+        Ok(Response::new(self.membership().await))
+    }
+
     async fn remove_member(&self, request: Request<pb::RemoveMemberRequest>) -> Result<Response<pb::MembershipResponse>, Status> {
         self.node.remove_member(request.into_inner().id).await.map_err(|error| of_membership_error(&self.node, &error))?;
         Ok(Response::new(self.membership().await))

@@ -3,7 +3,7 @@
 use crate::convert::{Missing, append, append_response, hello_response, log_id, vote, wire_log_id, wire_vote};
 use bytes::BytesMut;
 use siltstone_metadata::MetadataNode;
-use siltstone_metadata::raft::{PeerError, PeerRequest, WireRequest, WireResponse};
+use siltstone_metadata::raft::{Candidate, PeerError, PeerRequest, WireRequest, WireResponse};
 use siltstone_metadata_client::MetadataClient;
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::peers_server::Peers;
@@ -82,8 +82,10 @@ impl Peers for PeersService {
     async fn pre_vote(&self, request: Request<pb::PreVoteRequest>) -> Result<Response<pb::PreVoteResponse>, Status> {
         let request = request.into_inner();
         let meant = self.check(request.header.as_ref())?;
-        match self.answer(meant, WireRequest::PreVote { last: request.last.map(wire_log_id) }).await? {
-            WireResponse::PreVote { is_granted } => Ok(Response::new(pb::PreVoteResponse { granted: is_granted })),
+        let id = request.header.as_ref().map_or(0, |header| header.from);
+        let candidate = Candidate { id, address: request.address, directory: request.directory, session: request.session };
+        match self.answer(meant, WireRequest::PreVote { last: request.last.map(wire_log_id), candidate }).await? {
+            WireResponse::PreVote { is_granted, is_copy } => Ok(Response::new(pb::PreVoteResponse { granted: is_granted, copy: is_copy })),
             _ => Err(other_answer()),
         }
     }

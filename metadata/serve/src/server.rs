@@ -10,7 +10,6 @@ use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
 use siltstone_proto::metadata::v1::group_server::GroupServer;
 use siltstone_proto::metadata::v1::peers_server::PeersServer;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -65,8 +64,7 @@ pub async fn serve(config: ServeConfig, node: MetadataNode, mut stop: watch::Rec
         .map_err(|error| ServeError::Reflection(error.to_string()))?;
     let mut builder = Server::builder().http2_keepalive_interval(Some(Duration::from_secs(30)));
     if let Some(tls) = &tls {
-        let invalid = |source| TlsError::Invalid { path: PathBuf::from(&tls.certificate), source };
-        builder = builder.tls_config(tls.server()?).map_err(invalid)?;
+        builder = builder.tls_config(tls.server()?).map_err(|error| tls.invalid(&error))?;
     }
     let peers = PeersServer::new(PeersService { node: node.clone(), node_id }).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let group =

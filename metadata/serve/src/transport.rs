@@ -1,16 +1,17 @@
 //! The way to the other members over gRPC.
 
 use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_hello, wire_log_id, wire_vote};
-use crate::tls::{TlsError, TlsFiles};
+use crate::tls::{TlsError, TlsFiles, hint, with_causes, with_sources};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use siltstone_core::Incarnation;
-use siltstone_metadata::raft::{Peer, PeerRequest, PeerResponse, Transport, TransportError, WireRequest, WireResponse};
+use siltstone_metadata::raft::{Candidate, Peer, PeerRequest, PeerResponse, Transport, TransportError, WireRequest, WireResponse};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::peers_client::PeersClient;
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Status};
@@ -24,19 +25,24 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(400);
 /// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a host that is gone says nothing.
 const KEEPALIVE: Duration = Duration::from_secs(2);
 
-/// The way to the other members over gRPC. To each member there are two connections, so that no heartbeat waits behind a snapshot.
+/// The way to the other members over gRPC. To each member there are several connections, so that no heartbeat waits behind a snapshot.
 pub struct GrpcTransport {
     node_id: u64,
     tls: Option<ClientTlsConfig>,
     /// The group's life, once it is known; 0 before.
     incarnation: AtomicU64,
     channels: Mutex<BTreeMap<(u64, Lane), Lanes>>,
+    /// Why members were not reached the last time: each reason is told once.
+    told: Mutex<BTreeMap<u64, String>>,
+    has_told: AtomicBool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lane {
     Short,
     Snapshots,
+    /// Candidates are looked for where they say that they are, which may not be where the membership has them.
+    Hellos,
 }
 
 struct Lanes {
@@ -51,7 +57,14 @@ impl GrpcTransport {
     /// [`TlsError`] where a file is not read.
     pub fn new(node_id: u64, tls: Option<&TlsFiles>) -> Result<Arc<Self>, TlsError> {
         let tls = tls.map(TlsFiles::client).transpose()?;
-        Ok(Arc::new(Self { node_id, tls, incarnation: AtomicU64::new(0), channels: Mutex::default() }))
+        Ok(Arc::new(Self {
+            node_id,
+            tls,
+            incarnation: AtomicU64::new(0),
+            channels: Mutex::default(),
+            told: Mutex::default(),
+            has_told: AtomicBool::new(false),
+        }))
     }
 
     /// The group's life became known. From now on, members of another group refuse what this one says.
@@ -61,6 +74,21 @@ impl GrpcTransport {
 
     fn header(&self, to: &Peer) -> pb::Header {
         pb::Header { from: self.node_id, to: to.id, incarnation: self.incarnation.load(Ordering::Relaxed), directory: to.directory }
+    }
+
+    /// Says in the log why a member is not reached, unless that was said the last time: calls are made many times a second.
+    fn tell(&self, to: &Peer, reason: &str) {
+        let before = self.told.lock().insert(to.id, reason.to_owned());
+        self.has_told.store(true, Ordering::Relaxed);
+        if before.is_none_or(|before| before != reason) {
+            tracing::warn!(to = to.id, address = to.address, reason, "a metadata member is not reached");
+        }
+    }
+
+    fn forget_told(&self, to: u64) {
+        if self.has_told.load(Ordering::Relaxed) {
+            self.told.lock().remove(&to);
+        }
     }
 
     fn client(&self, peer: &Peer, lane: Lane) -> Result<PeersClient<Channel>, tonic::transport::Error> {
@@ -86,7 +114,11 @@ impl GrpcTransport {
 
     async fn send(&self, peer: &Peer, request: WireRequest) -> Result<WireResponse, CallError> {
         let header = Some(self.header(peer));
-        let lane = if matches!(request, WireRequest::Snapshot { .. }) { Lane::Snapshots } else { Lane::Short };
+        let lane = match request {
+            WireRequest::Snapshot { .. } => Lane::Snapshots,
+            WireRequest::Hello => Lane::Hellos,
+            _ => Lane::Short,
+        };
         let mut client = self.client(peer, lane)?;
         Ok(match request {
             WireRequest::Append { vote: leader, previous, committed, entries } => {
@@ -99,9 +131,10 @@ impl GrpcTransport {
                 let answer = client.vote(request).await?.into_inner();
                 WireResponse::Vote { vote: wire_vote(answer.vote)?, is_granted: answer.granted, last: answer.last.map(wire_log_id) }
             }
-            WireRequest::PreVote { last } => {
-                let answer = client.pre_vote(pb::PreVoteRequest { header, last: last.map(log_id) }).await?.into_inner();
-                WireResponse::PreVote { is_granted: answer.granted }
+            WireRequest::PreVote { last, candidate: Candidate { address, directory, session, .. } } => {
+                let request = pb::PreVoteRequest { header, last: last.map(log_id), address, directory, session };
+                let answer = client.pre_vote(request).await?.into_inner();
+                WireResponse::PreVote { is_granted: answer.granted, is_copy: answer.copy }
             }
             WireRequest::Hello => WireResponse::Hello(wire_hello(&client.hello(pb::HelloRequest {}).await?.into_inner())?),
             WireRequest::Campaign => {
@@ -133,10 +166,24 @@ impl Transport for GrpcTransport {
         let refused = |reason: String| TransportError::Refused { to: to.id, reason };
         let request = request.to_wire().map_err(|error| refused(error.to_string()))?;
         match self.send(to, request).await {
-            Ok(answer) => Ok(answer.into()),
-            Err(CallError::Status(status)) if status.code() != Code::Unavailable => Err(refused(status.message().to_owned())),
+            Ok(answer) => {
+                self.forget_told(to.id);
+                Ok(answer.into())
+            }
+            // A status with a cause was not sent by the member: it was not reached.
+            Err(CallError::Status(status)) if status.code() != Code::Unavailable && status.source().is_none() => {
+                Err(refused(status.message().to_owned()))
+            }
             Err(CallError::Missing(missing)) => Err(refused(missing.to_string())),
-            Err(error) => Err(TransportError::Unreachable { to: to.id, address: to.address.clone(), reason: error.to_string() }),
+            Err(error) => {
+                let mut reason = match &error {
+                    CallError::Status(status) => with_causes(status.message().to_owned(), status.source()),
+                    other => with_sources(other),
+                };
+                reason.push_str(hint(&reason, self.tls.is_some()));
+                self.tell(to, &reason);
+                Err(TransportError::Unreachable { to: to.id, address: to.address.clone(), reason })
+            }
         }
     }
 }

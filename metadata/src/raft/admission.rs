@@ -19,8 +19,9 @@ use crate::raft::transport::{Hello, Peer, PeerRequest, PeerResponse};
 use openraft::BasicNode;
 use openraft::error::{InitializeError, RaftError};
 use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use siltstone_disk::{Disk, create_dir_durable};
-use siltstone_wal::Recovery;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,6 +48,34 @@ pub enum Phase {
     Lives,
 }
 
+/// The log that a member found at its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FoundLog {
+    /// There was none.
+    New,
+    /// Nothing was ever kept in it.
+    Empty,
+    /// Something was: its directory has an id then.
+    Used,
+}
+
+/// What chance gave at a start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Drawn {
+    /// The id of a directory that has none.
+    pub(crate) directory: u64,
+    /// The number of this process.
+    pub(crate) session: u64,
+}
+
+impl Drawn {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = StdRng::seed_from_u64(seed);
+        let mut draw = || random.random::<u64>().max(1);
+        Self { directory: draw(), session: draw() }
+    }
+}
+
 /// A member's directory.
 pub(crate) struct Admission {
     disk: Arc<dyn Disk>,
@@ -54,6 +83,8 @@ pub(crate) struct Admission {
     node_id: u64,
     /// The id of the directory; 0 for one that was made before there were ids.
     pub(crate) directory: u64,
+    /// The number of this process.
+    pub(crate) session: u64,
     phase: Mutex<Phase>,
     /// Its log has been told that the group means another directory: the group asks many times a second.
     has_refused: AtomicBool,
@@ -61,18 +92,20 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// Reads whose directory it is. An empty one gets an id: on disk at once, unless its new group must be seen first.
-    pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path, node_id: u64, recovery: &Recovery, drawn: u64, waits: bool) -> Result<Self, StartError> {
+    pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path, node_id: u64, log: FoundLog, drawn: Drawn, waits: bool) -> Result<Self, StartError> {
         let path = dir.join(MEMBER_FILE);
         let found = read_identity(disk.as_ref(), dir)?;
         let (directory, phase) = match found {
             Some(found) if found.node_id != node_id => {
                 return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found: found.node_id });
             }
-            Some(_) if recovery.is_new => return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" }),
+            Some(_) if log == FoundLog::New => return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" }),
             Some(found) => (found.directory, Phase::Ready),
-            None => (drawn.max(1), Phase::Fresh),
+            None if log == FoundLog::Used => return Err(StartError::Lost { path, what: "this file is gone, but the log was used" }),
+            None => (drawn.directory, Phase::Fresh),
         };
-        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, phase: Mutex::new(phase), has_refused: AtomicBool::new(false) };
+        let (phase_now, has_refused) = (Mutex::new(phase), AtomicBool::new(false));
+        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, session: drawn.session, phase: phase_now, has_refused };
         if phase == Phase::Fresh && !waits {
             admission.keep_id().map_err(|error| StartError::io("write", &path, error))?;
         }
@@ -130,7 +163,8 @@ impl Inner {
         let lives = self.raft.is_initialized().await.unwrap_or(false);
         let phase = if lives { Phase::Lives } else { *self.admission.phase.lock() };
         let Inner { config, admission, .. } = self;
-        Hello { node_id: config.node_id, directory: admission.directory, phase, command_version: config.command_version_max }
+        let (command_version, session) = (config.command_version_max, admission.session);
+        Hello { node_id: config.node_id, directory: admission.directory, phase, command_version, session }
     }
 
     /// Asks a member who it is.

@@ -135,7 +135,7 @@ pub fn make_directory(disk: &Arc<dyn Disk>, dir: &Path, member: &FirstMember, ma
     let last = LogId::new(CommittedLeaderId::new(member.term, member.node_id), machine.manifest().version.0);
     let meta = SnapshotMeta { last_log_id: Some(last), last_membership: membership(member, last), snapshot_id: format!("first-{}", last.index) };
     // A state that has former lives is not read by programs before this one, so none of them may join.
-    let content = SnapshotBytes { machine: machine.snapshot()?.into(), command_version: COMMAND_VERSION };
+    let content = SnapshotBytes { machine: machine.snapshot()?.into(), command_version: COMMAND_VERSION, ..SnapshotBytes::default() };
     let pointer = write_first(disk.clone(), &dir.join("snapshots"), &meta, &content).map_err(failed("write the snapshot in", dir))?;
     write_log(disk, dir, |wal, done| {
         let [vote_done, pointer_done, purge_done] = done;

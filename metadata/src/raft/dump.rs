@@ -42,7 +42,7 @@ pub fn describe_record(kind: &str, payload: &Bytes) -> String {
 /// The file is not read. What is wrong with its content is part of the description.
 pub fn describe_snapshot(disk: &dyn Disk, path: &Path) -> io::Result<String> {
     let bytes = read_file(disk, path)?;
-    Ok(or_reason(decode_snapshot_file(&bytes).map(|(meta, SnapshotBytes { machine, command_version })| {
+    Ok(or_reason(decode_snapshot_file(&bytes).map(|(meta, SnapshotBytes { machine, command_version, removed })| {
         let place = meta.last_log_id.map_or_else(|| "nothing".to_owned(), |id| format!("log position {} of term {}", id.index, id.leader_id.term));
         let nodes = meta.last_membership.nodes().map(|(id, node)| format!("{id}={}", node.addr)).collect::<Vec<_>>().join(" ");
         let state = match siltstone_machine::Machine::restore(&machine) {
@@ -61,7 +61,9 @@ pub fn describe_snapshot(disk: &dyn Disk, path: &Path) -> io::Result<String> {
                 )
             }
         };
-        format!("{place}, commands of version {command_version}, members {nodes}, machine of {} bytes: {state}", machine.len())
+        let removed = removed.iter().map(|id| format!(" {id}")).collect::<String>();
+        let removed = if removed.is_empty() { removed } else { format!(", removed{removed}") };
+        format!("{place}, commands of version {command_version}, members {nodes}{removed}, machine of {} bytes: {state}", machine.len())
     })))
 }
 

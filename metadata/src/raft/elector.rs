@@ -11,6 +11,7 @@
 //! What is deliberately not here: the vote itself, which is openraft's.
 
 use crate::raft::contact::is_quorum;
+use crate::raft::error::FatalError;
 use crate::raft::node::Inner;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
 use crate::raft::transport::{Peer, PeerRequest, PeerResponse, PreVote};
@@ -127,14 +128,18 @@ impl Elector {
     async fn ask_others(&self, inner: &Arc<Inner>, membership: &openraft::Membership<u64, openraft::BasicNode>) -> bool {
         let Ok(last_log_id) = inner.log_store.last_log_id() else { return false };
         let own_id = inner.config.node_id;
+        let own_address = membership.get_node(&own_id).map(|node| Peer::from_text(own_id, &node.addr).address).unwrap_or_default();
+        let candidate = inner.as_candidate(own_address);
         let mut granted = BTreeSet::from([own_id]);
         let mut answers = JoinSet::new();
         for id in membership.voter_ids().filter(|id| *id != own_id) {
             let Some(node) = membership.get_node(&id) else { continue };
-            let (peer, transport) = (Peer::from_text(id, &node.addr), inner.transport.clone());
+            let (peer, transport, candidate) = (Peer::from_text(id, &node.addr), inner.transport.clone(), candidate.clone());
             answers.spawn(async move {
-                let answer = transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id })).await;
-                matches!(answer, Ok(PeerResponse::PreVote { is_granted: true })).then_some(id)
+                match transport.call(&peer, PeerRequest::PreVote(PreVote { last_log_id, candidate })).await {
+                    Ok(PeerResponse::PreVote { is_granted, is_copy }) => Some((id, is_granted, is_copy)),
+                    _ => None,
+                }
             });
         }
         let patience = tokio::time::sleep(inner.config.pre_vote_timeout());
@@ -149,7 +154,11 @@ impl Elector {
                 () = &mut patience => return false,
             };
             match answer {
-                Some(Ok(Some(id))) => drop(granted.insert(id)),
+                Some(Ok(Some((_, _, true)))) => {
+                    inner.fatal.report(&FatalError::Copied { node_id: own_id, address: candidate.address });
+                    return false;
+                }
+                Some(Ok(Some((id, true, false)))) => drop(granted.insert(id)),
                 Some(_) => {}
                 None => return false,
             }

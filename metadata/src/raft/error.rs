@@ -41,9 +41,9 @@ pub enum StartError {
         source: SnapshotError,
     },
     /// Stored parts contradict each other: something was lost, and starting would forget what was acknowledged.
-    #[error("start the metadata member in {}: {what}", path.display())]
+    #[error("start the metadata member from {}: {what}", path.display())]
     Lost {
-        /// The member's directory.
+        /// The file or directory that something is missing from.
         path: PathBuf,
         /// What is missing.
         what: &'static str,
@@ -152,6 +152,18 @@ pub enum FatalError {
     Emptied {
         /// Its number.
         node_id: u64,
+    },
+    /// It runs on a copy of a member's directory.
+    #[error(
+        "run as metadata member {node_id}: another process answers as this member at {address}, where the group reaches it, on the same directory or a \
+         copy of it; only that one takes part; stop this one and remove its directory, or give it a number of its own and an empty directory \
+         (siltstone metadata serve --join)"
+    )]
+    Copied {
+        /// Its number.
+        node_id: u64,
+        /// Where the member is that the group means.
+        address: String,
     },
     /// The group has come to use what this program does not know.
     #[error("take in what another metadata member sent: {reason}; the group was upgraded: start this member with the newer program")]

@@ -29,6 +29,8 @@ pub struct GroupStatus {
     pub purged_index: Option<u64>,
     /// All members, by number.
     pub members: Vec<MemberStatus>,
+    /// The numbers of members that were removed, as of what this member has applied.
+    pub removed: Vec<u64>,
     /// A change of the membership is under way: two sets of voters decide.
     pub is_changing: bool,
     /// The newest version of commands that the group's log may hold, as far as this member has applied it.
@@ -135,6 +137,7 @@ impl Inner {
             snapshot_index: metrics.snapshot.map(|log_id| log_id.index),
             purged_index: metrics.purged.map(|log_id| log_id.index),
             members: members.collect(),
+            removed: self.removed.borrow().iter().copied().collect(),
             is_changing: membership.get_joint_config().len() > 1,
             command_version: self.versions.group(),
             command_version_max: self.config.command_version_max,

@@ -37,6 +37,32 @@ pub enum MembershipError {
         /// The address of the member that has the number.
         known: String,
     },
+    /// The number was another member's.
+    #[error("add metadata member {id} at {address}: a member of that number was removed; numbers are never used again, choose a new one")]
+    Removed {
+        /// The number.
+        id: u64,
+        /// The address that was asked for.
+        address: String,
+    },
+    /// It does not answer where it is said to have moved to.
+    #[error("move metadata member {id} to {address}: it does not answer there; start it there, on its own directory")]
+    NotThere {
+        /// The number.
+        id: u64,
+        /// Where it was looked for.
+        address: String,
+    },
+    /// Another directory answers where it is said to have moved to.
+    #[error(
+        "move metadata member {id} to {address}: what answers there has another directory than the member; remove it and add it under a new number"
+    )]
+    OtherDirectory {
+        /// The number.
+        id: u64,
+        /// Where it was looked for.
+        address: String,
+    },
     /// Its program is too old.
     #[error(
         "add metadata member {id} at {address}: its program reads commands up to version {version}, and the group's log holds version {needed}; start it \
@@ -99,7 +125,14 @@ impl MembershipError {
     pub const fn kind(&self) -> ErrorKind {
         match self {
             Self::NotLeader { .. } | Self::NoQuorum | Self::Busy => ErrorKind::Unavailable,
-            Self::Taken { .. } | Self::Silent { .. } | Self::OldProgram { .. } | Self::HasVote { .. } | Self::Behind { .. } => ErrorKind::Conflict,
+            Self::Taken { .. }
+            | Self::Removed { .. }
+            | Self::NotThere { .. }
+            | Self::OtherDirectory { .. }
+            | Self::Silent { .. }
+            | Self::OldProgram { .. }
+            | Self::HasVote { .. }
+            | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::NoVoters => ErrorKind::InvalidInput,
             Self::Unknowable { .. } => ErrorKind::Unknown,
@@ -114,14 +147,17 @@ impl MetadataNode {
     /// [`MembershipError`].
     pub async fn add_learner(&self, id: u64, address: &str) -> Result<(), MembershipError> {
         self.inner.check_leads()?;
-        let known = self.inner.member_address(id);
-        if let Some(known) = known {
+        if let Some(Peer { address: known, .. }) = self.inner.member(id) {
             let is_same = known == address;
             return if is_same { Ok(()) } else { Err(MembershipError::Taken { id, address: address.to_owned(), known }) };
         }
         // From here on, no newer commands come into use behind the question.
         let _gate = self.inner.versions.lock().await;
+        // Whoever led before may have removed members.
         self.inner.catch_up().await.map_err(|_| MembershipError::NoQuorum)?;
+        if self.inner.removed.borrow().contains(&id) {
+            return Err(MembershipError::Removed { id, address: address.to_owned() });
+        }
         let peer = Peer { id, address: address.to_owned(), directory: 0 };
         let hello = self.inner.ask_hello(&peer).await.ok_or_else(|| MembershipError::Silent { id, address: address.to_owned() })?;
         let (version, needed) = (hello.command_version, self.inner.versions.needed());
@@ -131,6 +167,26 @@ impl MetadataNode {
         let peer = Peer { directory: hello.directory, ..peer };
         let nodes = BTreeMap::from([(id, BasicNode { addr: peer.to_text() })]);
         self.inner.change(ChangeMembers::AddNodes(nodes)).await
+    }
+
+    /// Tells the group that a member is at another address now. It must answer there, on the same directory.
+    ///
+    /// # Errors
+    /// [`MembershipError`].
+    pub async fn move_member(&self, id: u64, address: &str) -> Result<(), MembershipError> {
+        let inner = &self.inner;
+        inner.check_leads()?;
+        let known = inner.member(id).ok_or(MembershipError::Unknown { id })?;
+        if known.address == address {
+            return Ok(());
+        }
+        let peer = Peer { id, address: address.to_owned(), directory: 0 };
+        let hello = inner.ask_hello(&peer).await.ok_or_else(|| MembershipError::NotThere { id, address: address.to_owned() })?;
+        if known.directory != 0 && known.directory != hello.directory {
+            return Err(MembershipError::OtherDirectory { id, address: address.to_owned() });
+        }
+        let nodes = BTreeMap::from([(id, BasicNode { addr: Peer { directory: hello.directory, ..peer }.to_text() })]);
+        inner.change(ChangeMembers::SetNodes(nodes)).await
     }
 
     /// Makes exactly these members the voters. Those that have no vote yet must have caught up. Others keep learning until they are removed.
@@ -169,7 +225,7 @@ impl MetadataNode {
     pub async fn remove_member(&self, id: u64) -> Result<(), MembershipError> {
         let inner = &self.inner;
         inner.check_leads()?;
-        if inner.member_address(id).is_none() {
+        if inner.member(id).is_none() {
             return Err(MembershipError::Unknown { id });
         }
         if inner.raft.metrics().borrow().membership_config.membership().voter_ids().any(|voter| voter == id) {
@@ -195,8 +251,8 @@ impl Inner {
         }
     }
 
-    fn member_address(&self, id: u64) -> Option<String> {
-        self.raft.metrics().borrow().membership_config.membership().get_node(&id).map(|node| Peer::from_text(id, &node.addr).address)
+    fn member(&self, id: u64) -> Option<Peer> {
+        self.raft.metrics().borrow().membership_config.membership().get_node(&id).map(|node| Peer::from_text(id, &node.addr))
     }
 
     /// Changes the membership by joint consensus (Raft's dissertation, section 4.3), members that lose their vote staying as learners.

@@ -12,6 +12,7 @@
 
 mod admission;
 mod blocking;
+mod candidate;
 mod config;
 mod contact;
 mod directory;
@@ -59,7 +60,7 @@ pub use sabotage::Sabotage;
 #[cfg(siltstone_sabotage)]
 pub use sabotage::sabotage;
 pub use survivor::{Survivor, read_survivor};
-pub use transport::{Hello, NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
+pub use transport::{Candidate, Hello, NoPeers, Peer, PeerRequest, PeerResponse, PreVote, SnapshotRequest, Transport, TransportError};
 pub use types::{Applied, Proposal, RaftTypes, SnapshotBytes};
 pub use wire::{WireLogId, WireRequest, WireResponse, WireVote};
 

@@ -1,6 +1,6 @@
 //! One running member of the group.
 
-use crate::raft::admission::Admission;
+use crate::raft::admission::{Admission, Drawn, FoundLog};
 use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
 use crate::raft::contact::Contacts;
@@ -13,7 +13,7 @@ use crate::raft::log_store::LogStore;
 use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
-use crate::raft::snapshots::SnapshotStore;
+use crate::raft::snapshots::{LOG_DIR, SnapshotStore};
 use crate::raft::state_machine::StateMachine;
 use crate::raft::stored::ENTRY_OVERHEAD_BYTES;
 use crate::raft::supervisor::{Fatal, Supervisor};
@@ -24,16 +24,14 @@ use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
 use openraft::{BasicNode, SnapshotPolicy};
 use parking_lot::Mutex;
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
 use siltstone_core::{Clock, CommitIndex, CommitToken, Incarnation};
 use siltstone_format::{
     command::{Command, CommandBody, Reply},
     manifest::Manifest,
 };
 use siltstone_metadata_client::{ClientError, MetadataClient};
-use siltstone_wal::{Wal, WalError, WalMetrics, WalParts};
-use std::collections::BTreeMap;
+use siltstone_wal::{Slot, Wal, WalError, WalMetrics, WalParts};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -64,6 +62,8 @@ pub(crate) struct Inner {
     pub(crate) contacts: Arc<Contacts>,
     pub(crate) metrics: NodeMetrics,
     pub(crate) manifests: watch::Receiver<Manifest>,
+    /// The numbers of members that were removed.
+    pub(crate) removed: watch::Receiver<Arc<BTreeSet<u64>>>,
     pub(crate) feed: Feed,
     pub(crate) versions: Versions,
     pub(crate) incarnation: Incarnation,
@@ -94,14 +94,22 @@ impl MetadataNode {
         let (node_id, wal_config, feed, on_wal_fatal) = (config.node_id, config.wal, config.feed_bounds(), fatal.clone());
         let version_max = config.command_version_max;
         // The members of a new group must see each other before any of them has a directory.
-        let (drawn, waits) = (StdRng::seed_from_u64(seed).random(), config.members.len() > 1);
+        let (drawn, waits) = (Drawn::new(seed), config.members.len() > 1);
         let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
         let opened = blocking.run(move || {
             check_finished(disk.as_ref(), &dir)?;
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
-            let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join("wal"), wal_config, on_fatal))?;
+            let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join(LOG_DIR), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
-            let admission = Admission::open(disk.clone(), &dir, node_id, &recovery, drawn, waits)?;
+            let was_used = wal.get(Slot::Vote).is_some() || wal.purged().is_some() || recovery.entries > 0;
+            let found = if recovery.is_new {
+                FoundLog::New
+            } else if was_used {
+                FoundLog::Used
+            } else {
+                FoundLog::Empty
+            };
+            let admission = Admission::open(disk.clone(), &dir, node_id, found, drawn, waits)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone(), version_max)?;
             let kept = snapshots.kept().clone();
             let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
@@ -117,7 +125,7 @@ impl MetadataNode {
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
         let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
-        let (manifests, feed) = (state_machine.watch(), state_machine.feed());
+        let (manifests, removed, feed) = (state_machine.watch(), state_machine.removed(), state_machine.feed());
         let versions = Versions::new(state_machine.command_version());
         let raft_config = Arc::new(raft_config(&config)?);
         let raft = Raft::new(node_id, raft_config, network, log_store.clone(), state_machine).await;
@@ -132,6 +140,7 @@ impl MetadataNode {
             contacts,
             metrics: NodeMetrics::default(),
             manifests,
+            removed,
             feed,
             versions,
             incarnation,

@@ -1,6 +1,7 @@
 //! What a member answers to the others, and the follower's half of the gate: it acknowledges entries only once its own disk has them. See
 //! `durable.rs`.
 
+use crate::raft::candidate::Standing;
 use crate::raft::durable::acknowledged;
 use crate::raft::node::Inner;
 use crate::raft::transport::{PeerRequest, PeerResponse, PreVote, SnapshotRequest};
@@ -51,7 +52,10 @@ impl Inner {
                 }
                 Ok(PeerResponse::Vote(answer))
             }
-            PeerRequest::PreVote(request) => Ok(PeerResponse::PreVote { is_granted: self.would_vote(request)? }),
+            PeerRequest::PreVote(request) => {
+                let (standing, would_vote) = (self.look_at(&request.candidate).await, self.would_vote(&request)?);
+                Ok(PeerResponse::PreVote { is_granted: would_vote && standing == Standing::Member, is_copy: standing == Standing::Copy })
+            }
             PeerRequest::Campaign => {
                 self.is_asked_to_campaign.store(true, Ordering::Release);
                 Ok(PeerResponse::Campaign)
@@ -97,7 +101,7 @@ impl Inner {
     }
 
     /// Whether a vote for this candidate would be given, as far as it can be known without the vote.
-    fn would_vote(&self, request: PreVote) -> Result<bool, PeerError> {
+    fn would_vote(&self, request: &PreVote) -> Result<bool, PeerError> {
         let leads = self.raft.metrics().borrow().state == ServerState::Leader && !self.contacts.is_silent();
         let has_leader = self.contacts.leader_silence() < self.config.election_timeout_min() || (leads && self.has_quorum());
         let own = self.log_store.last_log_id().map_err(|error| PeerError::Ended { reason: error.to_string() })?;

@@ -12,11 +12,15 @@ use bytes::Bytes;
 use siltstone_disk::{Disk, create_dir_durable};
 use siltstone_machine::Machine;
 use siltstone_wal::{Slot, Wal};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, oneshot};
+
+/// Where the member's log lies, beside its snapshots.
+pub(crate) const LOG_DIR: &str = "wal";
 
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
@@ -58,9 +62,9 @@ impl SnapshotStore {
         };
         let purged = wal.purged().map(|(purged, _)| purged);
         let newest = read_newest(files.disk.as_ref(), &dir, wal.get(Slot::Snapshot), purged, version_max)?;
-        files.remove_others(newest.as_ref().map(|newest| newest.file.as_str()))?;
-        let current = newest.as_ref().map(|newest| (newest.meta.clone(), dir.join(&newest.file)));
-        Ok((store(current), newest))
+        files.remove_others(newest.as_ref().map(|(file, _)| file.as_str()))?;
+        let current = newest.as_ref().map(|(file, newest)| (newest.meta.clone(), dir.join(file)));
+        Ok((store(current), newest.map(|(_, newest)| newest)))
     }
 
     /// How far the snapshots reach that a restart would find.
@@ -108,41 +112,42 @@ impl SnapshotStore {
 
 /// A snapshot as it was read.
 pub(crate) struct Newest {
-    /// The file's name.
-    pub(crate) file: String,
     pub(crate) meta: SnapshotMeta,
     pub(crate) machine: Machine,
     /// The newest version of commands that the log before it holds.
     pub(crate) command_version: u16,
+    /// The numbers of members that were removed.
+    pub(crate) removed: Arc<BTreeSet<u64>>,
 }
 
-/// Reads the snapshot that a log's pointer names, where a log needs one, unless it is of commands above `version_max`. Changes nothing.
+/// Reads the snapshot that a log's pointer names, where a log needs one, unless it is of commands above `version_max`. Gives the file's name too.
+/// Changes nothing.
 pub(crate) fn read_newest(
     disk: &dyn Disk,
     dir: &Path,
     pointer: Option<Bytes>,
     purged: Option<u64>,
     version_max: u16,
-) -> Result<Option<Newest>, StartError> {
+) -> Result<Option<(String, Newest)>, StartError> {
     let lost = |what| StartError::Lost { path: dir.to_owned(), what };
     let Some(pointer) = pointer else {
         return if purged.is_some() { Err(lost("the log was purged, but it names no snapshot")) } else { Ok(None) };
     };
-    let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(dir))?;
+    let pointer = SnapshotPointer::decode(&pointer).map_err(StartError::record(&dir.with_file_name(LOG_DIR)))?;
     if purged.is_some_and(|purged| pointer.last_index.is_none_or(|last| last < purged)) {
         return Err(lost("the log was purged past its snapshot"));
     }
     let path = dir.join(&pointer.file);
     let bytes = read_file(disk, &path).map_err(|error| StartError::io("read snapshot file", &path, error))?;
     if bytes.len() as u64 != pointer.len {
-        return Err(lost("the snapshot that the log names has another length"));
+        return Err(StartError::Lost { path, what: "the log names this snapshot with another length" });
     }
-    let (meta, SnapshotBytes { machine, command_version }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
+    let (meta, SnapshotBytes { machine, command_version, removed }) = decode_snapshot_file(&bytes).map_err(StartError::record(&path))?;
     if command_version > version_max {
         return Err(StartError::Newer { version: command_version, version_max, place: path.display().to_string() });
     }
     let machine = Machine::restore(&machine).map_err(|source| StartError::Machine { path: path.clone(), source })?;
-    Ok(Some(Newest { file: pointer.file, meta, machine, command_version }))
+    Ok(Some((pointer.file, Newest { meta, machine, command_version, removed })))
 }
 
 /// Writes the first snapshot of a new directory, durably. Gives the pointer that the log must have.
@@ -155,7 +160,7 @@ pub(crate) fn write_first(disk: Arc<dyn Disk>, dir: &Path, meta: &SnapshotMeta, 
 impl Files {
     /// Writes a snapshot to a file of its own, durably.
     fn write(&self, meta: &SnapshotMeta, content: &SnapshotBytes) -> io::Result<(PathBuf, SnapshotPointer)> {
-        let bytes = encode_snapshot_file(meta, content.command_version, &content.machine).map_err(io::Error::other)?;
+        let bytes = encode_snapshot_file(meta, content).map_err(io::Error::other)?;
         // The id may come from another member, so the name is our own.
         let name = self.unused_name(meta)?;
         let (temporary, path) = (self.dir.join(format!("{name}{TEMPORARY_SUFFIX}")), self.dir.join(format!("{name}{SUFFIX}")));

@@ -13,6 +13,7 @@ use openraft::{AnyError, BasicNode, Entry, EntryPayload, OptionalSend, RaftSnaps
 use siltstone_core::CommitIndex;
 use siltstone_format::manifest::Manifest;
 use siltstone_machine::Machine;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -24,6 +25,7 @@ pub(crate) struct StateMachine {
     durable: Arc<Durable>,
     blocking: Blocking,
     manifests: watch::Sender<Manifest>,
+    removed: watch::Sender<Arc<BTreeSet<u64>>>,
     feed: FeedWriter,
     /// The state's, for readers.
     command_version: Arc<AtomicU16>,
@@ -35,6 +37,8 @@ struct State {
     machine: Machine,
     last_applied: Option<LogId>,
     membership: Membership,
+    /// The numbers of members that were removed.
+    removed: Arc<BTreeSet<u64>>,
     /// The newest version of commands that were applied.
     command_version: u16,
 }
@@ -48,16 +52,22 @@ pub(crate) struct SnapshotBuilder {
 
 impl StateMachine {
     pub(crate) fn new(snapshots: SnapshotStore, newest: Option<Newest>, durable: Arc<Durable>, blocking: Blocking, feed: FeedBounds) -> Self {
-        let state = newest.map_or_else(State::default, |newest| State::restored(&newest.meta, newest.machine, newest.command_version));
+        let state = newest.map_or_else(State::default, State::restored);
         durable.note_membership(&state.membership);
         let manifests = watch::Sender::new(state.machine.manifest().clone());
         let feed = FeedWriter::new(state.machine.manifest().version, feed);
+        let removed = watch::Sender::new(state.removed.clone());
         let command_version = Arc::new(AtomicU16::new(state.command_version));
-        Self { state, snapshots, durable, blocking, manifests, feed, command_version }
+        Self { state, snapshots, durable, blocking, manifests, removed, feed, command_version }
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Manifest> {
         self.manifests.subscribe()
+    }
+
+    /// The numbers of members that were removed, as of what is applied.
+    pub(crate) fn removed(&self) -> watch::Receiver<Arc<BTreeSet<u64>>> {
+        self.removed.subscribe()
     }
 
     /// The newest version of commands that were applied, as it rises.
@@ -70,28 +80,39 @@ impl StateMachine {
     }
 
     async fn install(&mut self, meta: &SnapshotMeta, snapshot: SnapshotBytes) -> io::Result<()> {
-        let (bytes, command_version) = (snapshot.machine.clone(), snapshot.command_version);
+        let SnapshotBytes { machine: bytes, command_version, removed } = snapshot.clone();
         let machine = self.blocking.run(move || Machine::restore(&bytes).map_err(io::Error::other)).await??;
         self.snapshots.keep(meta, snapshot).await?;
         self.durable.note_membership(&meta.last_membership);
-        self.state = State::restored(meta, machine, command_version);
+        self.state = State::restored(Newest { meta: meta.clone(), machine, command_version, removed });
         self.command_version.store(command_version, Ordering::Release);
         self.feed.reset(self.state.machine.manifest().version);
+        self.removed.send_replace(self.state.removed.clone());
         self.manifests.send_replace(self.state.machine.manifest().clone());
         Ok(())
     }
 }
 
 impl State {
-    fn restored(meta: &SnapshotMeta, machine: Machine, command_version: u16) -> Self {
-        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership.clone(), command_version }
+    fn restored(Newest { meta, machine, command_version, removed }: Newest) -> Self {
+        Self { machine, last_applied: meta.last_log_id, membership: meta.last_membership, removed, command_version }
+    }
+
+    /// Sets the membership. Whoever stood in the one before it and does not in this was removed.
+    fn set_membership(&mut self, membership: Membership) {
+        let stays = |id: &u64| membership.membership().get_node(id).is_some();
+        let gone: Vec<u64> = self.membership.membership().nodes().map(|(id, _)| *id).filter(|id| !stays(id)).collect();
+        if !gone.is_empty() {
+            Arc::make_mut(&mut self.removed).extend(gone);
+        }
+        self.membership = membership;
     }
 
     fn apply(&mut self, entry: Entry<RaftTypes>) -> Applied {
         let index = CommitIndex(entry.log_id.index);
         self.last_applied = Some(entry.log_id);
         if let EntryPayload::Membership(membership) = &entry.payload {
-            self.membership = Membership::new(Some(entry.log_id), membership.clone());
+            self.set_membership(Membership::new(Some(entry.log_id), membership.clone()));
         }
         match entry.payload {
             EntryPayload::Normal(proposal) => {
@@ -136,6 +157,11 @@ impl RaftStateMachine<RaftTypes> for StateMachine {
             replies.push(self.state.apply(entry));
         }
         self.feed.push(places);
+        self.removed.send_if_modified(|removed| {
+            let is_new = !Arc::ptr_eq(removed, &self.state.removed);
+            *removed = self.state.removed.clone();
+            is_new
+        });
         self.command_version.store(self.state.command_version, Ordering::Release);
         // Before any reply: whoever has one finds the manifest at least that new.
         self.manifests.send_replace(self.state.machine.manifest().clone());
@@ -174,8 +200,9 @@ impl RaftSnapshotBuilder<RaftTypes> for SnapshotBuilder {
             last_membership: state.membership.clone(),
             snapshot_id: snapshots.next_id(last.map(|log_id| log_id.index), last.map_or(0, |log_id| log_id.leader_id.term)),
         };
+        let removed = state.removed.clone();
         let bytes = self.blocking.run(move || state.machine.snapshot().map(Bytes::from).map_err(io::Error::other)).await.flatten();
-        let content = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, command_version };
+        let content = SnapshotBytes { machine: bytes.map_err(|error| write_error(&meta, &error))?, command_version, removed };
         snapshots.keep(&meta, content.clone()).await.map_err(|error| write_error(&meta, &error))?;
         Ok(Snapshot { meta, snapshot: Box::new(content) })
     }

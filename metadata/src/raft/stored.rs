@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 use siltstone_format::command::Command;
 use siltstone_format::envelope::{EnvelopeError, Kind};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 const ENTRY: Kind = Kind { what: "log entry", magic: *b"SLre", version: 1 };
 const VOTE: Kind = Kind { what: "vote", magic: *b"SLrv", version: 1 };
 const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
-const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 2 };
-/// Written where the log holds commands of version 1 alone: members that read no newer ones can still take it in.
+const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 3 };
+/// Written where no member was ever removed.
+const SNAPSHOT_V2: Kind = Kind { version: 2, ..SNAPSHOT };
+/// Written where the log holds commands of version 1 alone, besides: members that read no newer ones can still take it in.
 const SNAPSHOT_V1: Kind = Kind { version: 1, ..SNAPSHOT };
 const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
 const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 2 };
@@ -69,11 +72,19 @@ struct StoredSnapshotV1 {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredSnapshot {
+struct StoredSnapshotV2 {
     /// As in version 1.
     known: StoredSnapshotV1,
     /// The newest version of commands that the log before it holds.
     command_version: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSnapshot {
+    /// As in version 2.
+    known: StoredSnapshotV2,
+    /// Numbers of members that were removed.
+    removed: BTreeSet<u64>,
 }
 
 /// Names the snapshot that stands for the entries before it.
@@ -179,35 +190,47 @@ pub(crate) fn decode_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
     LOG_ID.decode::<StoredLogId>(bytes).map(Into::into)
 }
 
-/// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own.
-pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, command_version: u16, machine: &[u8]) -> Result<Vec<u8>, EnvelopeError> {
+/// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own. It is of the oldest version that holds
+/// what there is to say.
+pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, content: &SnapshotBytes) -> Result<Vec<u8>, EnvelopeError> {
     let known = StoredSnapshotV1 {
         last_log_id: meta.last_log_id.map(Into::into),
         membership_log_id: meta.last_membership.log_id().map(Into::into),
         members: StoredMembers::of(meta.last_membership.membership()),
         snapshot_id: meta.snapshot_id.clone(),
     };
-    let mut bytes = match command_version {
-        0..2 => SNAPSHOT_V1.encode(&known)?,
-        _ => SNAPSHOT.encode(&StoredSnapshot { known, command_version })?,
+    let SnapshotBytes { machine, command_version, removed } = content;
+    let mut bytes = match (*command_version, removed.is_empty()) {
+        (0..2, true) => SNAPSHOT_V1.encode(&known)?,
+        (command_version, true) => SNAPSHOT_V2.encode(&StoredSnapshotV2 { known, command_version })?,
+        (command_version, false) => {
+            let known = StoredSnapshotV2 { known, command_version };
+            SNAPSHOT.encode(&StoredSnapshot { known, removed: removed.as_ref().clone() })?
+        }
     };
     bytes.extend_from_slice(machine);
     Ok(bytes)
 }
 
-/// What Raft knows of a snapshot file, and the machine's snapshot.
+/// What Raft knows of a snapshot file, and what it holds.
 pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, SnapshotBytes), EnvelopeError> {
-    let (stored, machine) = match SNAPSHOT_V1.decode_prefix(bytes) {
-        Err(EnvelopeError::Version { .. }) => SNAPSHOT.decode_prefix(bytes)?,
-        read => read.map(|(known, machine)| (StoredSnapshot { known, command_version: 1 }, machine))?,
+    let of_v2 = |known| StoredSnapshot { known, removed: BTreeSet::new() };
+    let of_v1 = |known| of_v2(StoredSnapshotV2 { known, command_version: 1 });
+    let is_other = |error: &EnvelopeError| matches!(error, EnvelopeError::Version { .. });
+    let (stored, machine) = match SNAPSHOT_V1.decode_prefix(bytes).map(|(known, machine)| (of_v1(known), machine)) {
+        Err(error) if is_other(&error) => match SNAPSHOT_V2.decode_prefix(bytes).map(|(known, machine)| (of_v2(known), machine)) {
+            Err(error) if is_other(&error) => SNAPSHOT.decode_prefix(bytes)?,
+            read => read?,
+        },
+        read => read?,
     };
-    let StoredSnapshot { known, command_version } = stored;
+    let StoredSnapshot { known: StoredSnapshotV2 { known, command_version }, removed } = stored;
     let meta = SnapshotMeta {
         last_log_id: known.last_log_id.map(Into::into),
         last_membership: Membership::new(known.membership_log_id.map(Into::into), known.members.into()),
         snapshot_id: known.snapshot_id,
     };
-    Ok((meta, SnapshotBytes { machine: bytes.slice_ref(machine), command_version }))
+    Ok((meta, SnapshotBytes { machine: bytes.slice_ref(machine), command_version, removed: Arc::new(removed) }))
 }
 
 impl SnapshotPointer {

@@ -55,15 +55,23 @@ fn votes_ids_and_pointers_come_back() {
     assert!(decode_vote(&encode_log_id(log_id(8)).unwrap()).is_err(), "kinds are told apart");
 }
 
+fn content(command_version: u16, removed: &[u64]) -> SnapshotBytes {
+    SnapshotBytes { machine: Bytes::from_static(b"machine"), command_version, removed: Arc::new(removed.iter().copied().collect()) }
+}
+
 #[test]
 fn a_snapshot_file_comes_back() {
     let last_membership = Membership::new(Some(log_id(2)), membership());
     let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
-    for (command_version, version) in [(0, 1), (1, 1), (2, 2), (7, 2)] {
-        let bytes = Bytes::from(encode_snapshot_file(&meta, command_version, b"machine").unwrap());
+    for (command_version, removed, version) in [(0, vec![], 1), (1, vec![], 1), (2, vec![], 2), (7, vec![], 2), (1, vec![4], 3), (2, vec![3, 4], 3)] {
+        let bytes = Bytes::from(encode_snapshot_file(&meta, &content(command_version, &removed)).unwrap());
         assert_eq!(bytes[4], version, "the oldest form that holds it");
-        let content = SnapshotBytes { machine: Bytes::from_static(b"machine"), command_version: command_version.max(1) };
-        assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta.clone(), content));
+        assert_eq!(decode_snapshot_file(&bytes).unwrap(), (meta.clone(), content(command_version.max(1), &removed)));
+        for at in 0..bytes.len() - b"machine".len() {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 0x55;
+            assert!(decode_snapshot_file(&flipped.into()).is_err(), "byte {at} of version {version}");
+        }
     }
 }
 
@@ -72,12 +80,17 @@ fn snapshot_files_of_every_version_are_written_as_ever() {
     let last_membership = Membership::new(Some(log_id(2)), membership());
     let meta = SnapshotMeta { last_log_id: Some(log_id(9)), last_membership, snapshot_id: "id".to_owned() };
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let written = [1, 2].map(|command_version| hex(&encode_snapshot_file(&meta, command_version, b"machine").unwrap())).join("\n") + "\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/raft/golden/snapshot-v1-v2.txt");
-    if std::env::var_os("SILTSTONE_BLESS").is_some() {
-        std::fs::write(path, &written).unwrap();
+    let written = |contents: &[SnapshotBytes]| -> String {
+        contents.iter().map(|content| hex(&encode_snapshot_file(&meta, content).unwrap()) + "\n").collect()
+    };
+    let (v1_v2, v3) = (written(&[content(1, &[]), content(2, &[])]), written(&[content(1, &[3, 300]), content(2, &[4])]));
+    for (name, written) in [("snapshot-v1-v2.txt", v1_v2), ("snapshot-v3.txt", v3)] {
+        let path = format!("{}/src/raft/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("SILTSTONE_BLESS").is_some() {
+            std::fs::write(&path, &written).unwrap();
+        }
+        assert_eq!(written, std::fs::read_to_string(&path).unwrap(), "the bytes of a version never change");
     }
-    assert_eq!(written, std::fs::read_to_string(path).unwrap(), "the bytes of a version never change");
 }
 
 #[test]

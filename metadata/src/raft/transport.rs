@@ -59,6 +59,8 @@ pub struct Hello {
     pub phase: Phase,
     /// The newest version of commands that it reads.
     pub command_version: u16,
+    /// Its process: a number that is drawn anew at each start; 0 from members of earlier versions.
+    pub session: u64,
 }
 
 /// What a member asks of another.
@@ -79,10 +81,25 @@ pub enum PeerRequest {
 }
 
 /// A plea for a vote to come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PreVote {
     /// The end of the candidate's log.
     pub last_log_id: Option<LogId>,
+    /// Who asks.
+    pub candidate: Candidate,
+}
+
+/// Who asks for votes. Others find out at its address whether it is the member that the group means, or runs on a copy of that one's directory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Candidate {
+    /// Its number.
+    pub id: u64,
+    /// Where the group reaches it, as its own log has it.
+    pub address: String,
+    /// The id of its directory.
+    pub directory: u64,
+    /// Its process; 0 from members of earlier versions, of whom nothing is found out.
+    pub session: u64,
 }
 
 /// A snapshot on its way.
@@ -107,6 +124,8 @@ pub enum PeerResponse {
     PreVote {
         /// It would.
         is_granted: bool,
+        /// Another process answers at the candidate's address, on a copy of its directory.
+        is_copy: bool,
     },
     /// It will stand.
     Campaign,

@@ -5,6 +5,7 @@ use siltstone_format::{
     command::{COMMAND_VERSION, Command, Reply},
     envelope::EnvelopeError,
 };
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 openraft::declare_raft_types!(
@@ -81,11 +82,13 @@ impl Proposal {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Applied(pub(crate) Option<Reply>);
 
-/// A snapshot of the machine in one piece. Clones share the bytes.
+/// What a snapshot holds beside what Raft knows of it. Clones are cheap.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SnapshotBytes {
-    /// The machine.
+    /// The machine in one piece.
     pub machine: Bytes,
     /// The newest version of commands that the log before it holds; 0 where it holds none.
     pub command_version: u16,
+    /// The numbers of members that were removed: they are never used again.
+    pub removed: Arc<BTreeSet<u64>>,
 }

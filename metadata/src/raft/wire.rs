@@ -4,7 +4,7 @@
 //! protocol that carries these values.
 
 use crate::raft::stored::{decode_entry, decode_snapshot_file, encode_entry, encode_snapshot_file};
-use crate::raft::transport::{Hello, PeerRequest, PeerResponse, PreVote, SnapshotRequest};
+use crate::raft::transport::{Candidate, Hello, PeerRequest, PeerResponse, PreVote, SnapshotRequest};
 use crate::raft::types::{LogId, SnapshotBytes};
 use bytes::Bytes;
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse, SnapshotResponse, VoteRequest, VoteResponse};
@@ -58,6 +58,8 @@ pub enum WireRequest {
     PreVote {
         /// The end of the candidate's log.
         last: Option<WireLogId>,
+        /// Who asks.
+        candidate: Candidate,
     },
     /// Stand for election.
     Campaign,
@@ -98,6 +100,8 @@ pub enum WireResponse {
     PreVote {
         /// It would be granted.
         is_granted: bool,
+        /// The candidate is a copy.
+        is_copy: bool,
     },
     /// It will stand.
     Campaign,
@@ -124,12 +128,12 @@ impl PeerRequest {
                 entries: request.entries.iter().map(encode_entry).collect::<Result<_, _>>()?,
             },
             Self::Vote(request) => WireRequest::Vote { vote: request.vote.into(), last: request.last_log_id.map(Into::into) },
-            Self::PreVote(request) => WireRequest::PreVote { last: request.last_log_id.map(Into::into) },
+            Self::PreVote(request) => WireRequest::PreVote { last: request.last_log_id.map(Into::into), candidate: request.candidate.clone() },
             Self::Campaign => WireRequest::Campaign,
             Self::Hello => WireRequest::Hello,
             Self::Snapshot(request) => {
-                let SnapshotBytes { machine, command_version } = request.machine.clone();
-                let meta = encode_snapshot_file(&request.meta, command_version, &[])?.into();
+                let machine = request.machine.machine.clone();
+                let meta = encode_snapshot_file(&request.meta, &SnapshotBytes { machine: Bytes::new(), ..request.machine.clone() })?.into();
                 WireRequest::Snapshot { vote: request.vote.into(), meta, machine }
             }
         })
@@ -148,7 +152,7 @@ impl TryFrom<WireRequest> for PeerRequest {
                 entries: entries.iter().map(decode_entry).collect::<Result<_, _>>()?,
             }),
             WireRequest::Vote { vote, last } => Self::Vote(VoteRequest { vote: vote.into(), last_log_id: last.map(Into::into) }),
-            WireRequest::PreVote { last } => Self::PreVote(PreVote { last_log_id: last.map(Into::into) }),
+            WireRequest::PreVote { last, candidate } => Self::PreVote(PreVote { last_log_id: last.map(Into::into), candidate }),
             WireRequest::Campaign => Self::Campaign,
             WireRequest::Hello => Self::Hello,
             WireRequest::Snapshot { vote, meta, machine } => {
@@ -169,7 +173,7 @@ impl From<PeerResponse> for WireResponse {
             PeerResponse::Vote(answer) => {
                 Self::Vote { vote: answer.vote.into(), is_granted: answer.vote_granted, last: answer.last_log_id.map(Into::into) }
             }
-            PeerResponse::PreVote { is_granted } => Self::PreVote { is_granted },
+            PeerResponse::PreVote { is_granted, is_copy } => Self::PreVote { is_granted, is_copy },
             PeerResponse::Campaign => Self::Campaign,
             PeerResponse::Hello(hello) => Self::Hello(hello),
             PeerResponse::Snapshot(answer) => Self::Snapshot { vote: answer.vote.into() },
@@ -185,7 +189,7 @@ impl From<WireResponse> for PeerResponse {
             WireResponse::AppendHigherVote(vote) => Self::Append(AppendEntriesResponse::HigherVote(vote.into())),
             WireResponse::AppendConflict => Self::Append(AppendEntriesResponse::Conflict),
             WireResponse::Vote { vote, is_granted, last } => Self::Vote(VoteResponse::new(Vote::from(vote), last.map(Into::into), is_granted)),
-            WireResponse::PreVote { is_granted } => Self::PreVote { is_granted },
+            WireResponse::PreVote { is_granted, is_copy } => Self::PreVote { is_granted, is_copy },
             WireResponse::Campaign => Self::Campaign,
             WireResponse::Hello(hello) => Self::Hello(hello),
             WireResponse::Snapshot { vote } => Self::Snapshot(SnapshotResponse::new(vote.into())),

@@ -2,6 +2,10 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+pub mod leader;
+pub mod stepped;
+pub mod values;
+
 use siltstone_core::{Incarnation, ManualClock, NamespaceId};
 use siltstone_disk::LossyDisk;
 use siltstone_format::command::{CommandBody, Reply};

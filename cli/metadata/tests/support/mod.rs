@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+pub mod load;
+pub mod namespaces;
 pub mod proxy;
 
 use proxy::Proxy;
@@ -23,7 +25,7 @@ use tonic::transport::Channel;
 /// A loaded machine may take its time; nothing here passes by waiting this long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A group of processes. Members reach each other through proxies; callers reach them directly.
+/// A group of processes. Members reach each other through proxies, where there are any; callers reach them directly.
 pub struct Group {
     pub dir: TempDir,
     pub members: BTreeMap<u64, Member>,
@@ -35,8 +37,18 @@ pub struct Group {
 /// A process.
 pub struct Member {
     pub id: u64,
+    pub host: String,
     pub port: u16,
+    /// What starts its process, before the program's own command line.
+    pub launcher: Vec<String>,
     pub child: Option<Child>,
+}
+
+impl Member {
+    /// Where callers reach it.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
 }
 
 /// A port that was free a moment ago.
@@ -47,12 +59,7 @@ pub fn free_port() -> u16 {
 impl Group {
     /// Starts a new group, and waits until it has a leader that answers.
     pub async fn start(ids: &[u64], flags: &[&str]) -> Self {
-        let mut group = Self {
-            dir: TempDir::new().unwrap(),
-            members: BTreeMap::new(),
-            proxies: BTreeMap::new(),
-            flags: flags.iter().map(ToString::to_string).collect(),
-        };
+        let mut group = Self::new(flags);
         for id in ids {
             group.place(*id).await;
         }
@@ -63,11 +70,21 @@ impl Group {
         group
     }
 
+    /// A group without members.
+    pub fn new(flags: &[&str]) -> Self {
+        Self {
+            dir: TempDir::new().unwrap(),
+            members: BTreeMap::new(),
+            proxies: BTreeMap::new(),
+            flags: flags.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// Gives a member a port and a proxy.
     pub async fn place(&mut self, id: u64) {
         let port = free_port();
         self.proxies.insert(id, Proxy::start(port).await);
-        self.members.insert(id, Member { id, port, child: None });
+        self.members.insert(id, Member { id, host: "127.0.0.1".to_owned(), port, launcher: Vec::new(), child: None });
     }
 
     pub fn data(&self, id: u64) -> PathBuf {
@@ -86,8 +103,11 @@ impl Group {
     }
 
     pub fn member_list(&self) -> String {
-        let member = |(id, proxy): (&u64, &Proxy)| format!("{id}=127.0.0.1:{}", proxy.port);
-        self.proxies.iter().map(member).collect::<Vec<_>>().join(",")
+        let member = |(id, member): (&u64, &Member)| {
+            let proxy = self.proxies.get(id);
+            format!("{id}={}", proxy.map_or_else(|| member.address(), |proxy| format!("127.0.0.1:{}", proxy.port)))
+        };
+        self.members.iter().map(member).collect::<Vec<_>>().join(",")
     }
 
     /// Starts a member's process. With other arguments than the usual ones it may join a group.
@@ -101,9 +121,10 @@ impl Group {
     /// Starts a member's process, which may end at once. Its first line is empty then, and its log says why.
     pub fn try_spawn(&self, id: u64, instead_of_members: &[&str]) -> (Child, String) {
         let (data, delay_file, list) = (self.data(id), self.delay_file(id), self.member_list());
-        let port = self.members[&id].port;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_siltstone-metadata"));
-        command.args(["serve", "--id", &id.to_string(), "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
+        let member = &self.members[&id];
+        let mut line = member.launcher.iter().map(String::as_str).chain([env!("CARGO_BIN_EXE_siltstone-metadata")]);
+        let mut command = Command::new(line.next().unwrap());
+        command.args(line).args(["serve", "--id", &id.to_string(), "--listen", &member.address(), "--data"]).arg(data);
         command.arg("--sync-delay-file").arg(delay_file);
         if instead_of_members.is_empty() {
             command.args(["--members", &list]);
@@ -152,7 +173,7 @@ impl Group {
     }
 
     pub async fn client(&self, id: u64) -> Option<GroupClient<Channel>> {
-        let address = format!("http://127.0.0.1:{}", self.members[&id].port);
+        let address = format!("http://{}", self.members[&id].address());
         let endpoint = tonic::transport::Endpoint::from_shared(address).unwrap().connect_timeout(Duration::from_secs(2));
         endpoint.timeout(Duration::from_secs(12)).connect().await.ok().map(GroupClient::new)
     }
@@ -243,7 +264,7 @@ impl Group {
 
     /// Runs the program's own commands against the group.
     pub fn cli(&self, args: &[&str]) -> (bool, String) {
-        let addresses: Vec<String> = self.members.values().map(|member| format!("127.0.0.1:{}", member.port)).collect();
+        let addresses: Vec<String> = self.members.values().map(Member::address).collect();
         cli(args, &["--group", &addresses.join(",")])
     }
 }
