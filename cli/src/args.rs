@@ -1,7 +1,7 @@
 //! The command line: what `--help` teaches.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use siltstone_metadata_cli::MetadataCommand;
+use siltstone_metadata_cli::{MetadataCommand, TlsArgs};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Writes sample logs, imports them, shows example queries, and keeps serving.
     Demo(DemoArgs),
-    /// Runs every role in one process on a directory.
+    /// Runs every role in one process on a directory; with --group, every role but the metadata group.
     Dev(DevArgs),
     /// Reads logs from files or standard input: plain text, NDJSON or Parquet, also gzip and zstd. Repeating an import adds nothing twice.
     Import(crate::commands::import::ImportArgs),
@@ -304,9 +304,16 @@ pub(crate) struct StatusArgs {
 
 #[derive(Args, Debug, Clone)]
 pub(crate) struct DevArgs {
-    /// Where everything is kept. Made if it does not exist.
+    /// Where everything is kept. Made if it does not exist. With --group and --store: only this process's lock.
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
+    /// Follows a metadata group of its own processes (siltstone metadata serve) instead of having one inside: HOST:PORT of its members, several with
+    /// commas. Any that lives will do.
+    #[arg(long, value_name = "ADDRS", value_delimiter = ',')]
+    pub group: Vec<String>,
+    /// What members of the group are met with.
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// Where gRPC listens (search, ingest, OTLP). Port 0 chooses a free one.
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDR")]
     pub listen: SocketAddr,
@@ -347,6 +354,9 @@ pub(crate) struct TuningArgs {
     /// The time between two rounds of garbage collection; each of them lists the store.
     #[arg(long, hide = true, value_name = "MS")]
     pub gc_round_ms: Option<u64>,
+    /// A metadata group that does not answer is waited for so long.
+    #[arg(long, hide = true, value_name = "MS")]
+    pub group_patience_ms: Option<u64>,
     /// The metadata group takes a snapshot after so many entries of its log.
     #[arg(long, hide = true, value_name = "N")]
     pub snapshot_entries: Option<u64>,

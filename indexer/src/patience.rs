@@ -24,6 +24,11 @@ impl Patience {
         Duration::from_millis(self.unknown_outcome_ms_max)
     }
 
+    /// How long a group that does not answer is waited for before new work is refused: an election takes some seconds.
+    pub(crate) const fn waited_out(&self) -> Duration {
+        Duration::from_millis(self.unknown_outcome_ms_max / 6)
+    }
+
     pub(crate) const fn retry(&self) -> Duration {
         Duration::from_millis(self.retry_ms)
     }

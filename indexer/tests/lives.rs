@@ -5,13 +5,15 @@
 
 use siltstone_core::{CallerScope, Entry, EntryVector, ErrorKind, Incarnation, ManualClock, NamespaceSet, Principal};
 use siltstone_format::command::CommandBody;
+use siltstone_format::manifest::Manifest;
 use siltstone_indexer::ingest::Arrival;
 use siltstone_indexer::query::Question;
 use siltstone_indexer::{Indexer, IndexerConfig, Patience};
 use siltstone_metadata::{Fault, LocalMetadata};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_metadata_publish::{Lead, PublishConfig, Publisher, ask_backup, backups_of, claim_first, claim_next, load_backup, remove_backup};
 use siltstone_query::{ParseOptions, TimeRange, parse};
-use siltstone_store::paths::{PathKind, incarnation_prefix, kind_prefix};
+use siltstone_store::paths::{ObjectPath, PathKind, incarnation_prefix, kind_prefix};
 use siltstone_store::{MemoryStore, ObjectStore, list_all};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -94,6 +96,33 @@ async fn nothing_of_an_indexer_lives_on_though_its_group_does_not_answer() {
     while handle.strong_count() != 0 {
         assert!(begun.elapsed() < BOUND, "{} handles of the store are left", handle.strong_count());
         tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_its_group_an_indexer_refuses_entries_and_answers_questions_and_goes_on_when_it_is_back() {
+    let Bed { clock, group, store } = Bed::new();
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "shop").await.unwrap();
+    // Of what was refused for certain its sender is told at once, and of what may have been taken in when that is all there is to tell.
+    for (fault, told) in [(Fault::Refused, ErrorKind::Unavailable), (Fault::RequestLost, ErrorKind::Unknown)] {
+        group.set_faults(move |_| fault);
+        assert_eq!(tokio::time::timeout(BOUND, write(&indexer, "shop")).await.expect("an answer"), Err(told), "{fault:?}");
+        let begun = Instant::now();
+        while indexer.ingest().trouble().is_none() {
+            assert!(begun.elapsed() < BOUND, "the absence shows");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(write(&indexer, "shop").await.unwrap_err().is_retryable(), "{fault:?}");
+        let view = indexer.views().open(&["shop".to_owned()], None).await.unwrap();
+        assert_eq!(view.manifest.namespace_by_name("shop").unwrap().totals.rows, 1 + u64::from(told == ErrorKind::Unknown), "{fault:?}");
+        group.set_faults(|_| Fault::None);
+        let begun = Instant::now();
+        while let Err(error) = write(&indexer, "shop").await {
+            assert!(begun.elapsed() < BOUND && error.is_retryable(), "{error:?}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(indexer.ingest().trouble(), None);
     }
 }
 
@@ -195,4 +224,90 @@ async fn a_restored_group_reads_what_its_predecessor_stored_and_neither_overwrit
     assert_eq!(keys(&store, 7).await, both, "all that the predecessor stored is there, and nothing new under its name");
     assert!(!keys(&store, 8).await.is_empty());
     assert_eq!(count(&indexer, "shop").await, 5);
+}
+
+struct Leads;
+
+impl Lead for Leads {
+    fn leads(&self) -> bool {
+        true
+    }
+
+    fn refuse(&self, reason: &str) {
+        panic!("{reason}");
+    }
+}
+
+/// Everything that a manifest names and does not call retired.
+async fn is_whole(store: &dyn ObjectStore, manifest: &Manifest) -> bool {
+    let incarnation = manifest.incarnation;
+    let batches = manifest
+        .batches
+        .values()
+        .map(|batch| (ObjectPath::Batch { incarnation, epoch: batch.record.epoch, batch: batch.record.id }, batch.record.len_bytes));
+    let objects = manifest.objects.values().filter(|object| object.retired_at_ms.is_none()).map(|object| object.record);
+    let objects = objects.map(|record| (ObjectPath::Object { incarnation, epoch: record.epoch, object: record.id }, record.len_bytes));
+    for (path, len) in batches.chain(objects) {
+        match store.head(&path.key()).await {
+            Ok(found) => assert_eq!(found, len, "{path}"),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_backup_names_is_not_collected_until_the_backup_is_removed() {
+    let Bed { clock, group, store } = Bed::new();
+    let indexer = start(&store, &group, &clock).await;
+    let mut publisher = Publisher::new(PublishConfig::default(), store.clone(), group.clone(), clock.clone(), Arc::new(Leads));
+    // A pack, and a batch that is not sealed.
+    write(&indexer, "shop").await.unwrap();
+    indexer.settle().await.unwrap();
+    write(&indexer, "shop").await.unwrap();
+    ask_backup(group.as_ref(), "monday").await.unwrap();
+    publisher.round().await.unwrap();
+    let backup = load_backup(store.as_ref(), Some("monday")).await.unwrap();
+    assert!(!backup.batches.is_empty() && !backup.objects.is_empty());
+    assert!(backups_of(&group.manifest())[0].1.is_some());
+
+    // All of it retires, long ago.
+    indexer.settle().await.unwrap();
+    group.drop_namespace("shop").await.unwrap();
+    for _ in 0..100 {
+        clock.advance_ns(3_600_000_000_000);
+        group.put_setting("tick", None, None).await.unwrap();
+        indexer.collector().collect(true).await.unwrap();
+    }
+    assert!(is_whole(store.as_ref(), &backup).await, "what a backup names is kept");
+    assert_eq!(load_backup(store.as_ref(), Some("monday")).await.unwrap(), backup);
+
+    remove_backup(group.as_ref(), "monday").await.unwrap();
+    let collected = indexer.collector().collect(true).await.unwrap();
+    assert_eq!(collected.retired as usize, backup.batches.size() + 1, "a batch and an object");
+    assert!(!is_whole(store.as_ref(), &backup).await);
+    let left = backup
+        .batches
+        .values()
+        .map(|batch| batch.record)
+        .map(|record| ObjectPath::Batch { incarnation: backup.incarnation, epoch: record.epoch, batch: record.id }.key());
+    for key in left {
+        assert!(store.head(&key).await.unwrap_err().is_not_found(), "{key} is left");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_superseded_group_collects_nothing() {
+    let Bed { clock, group, store } = Bed::new();
+    claim_first(store.as_ref(), group.incarnation(), 0).await.unwrap();
+    let indexer = start(&store, &group, &clock).await;
+    write(&indexer, "shop").await.unwrap();
+    indexer.settle().await.unwrap();
+    clock.advance_ns(1_000_000_000);
+    write(&indexer, "shop").await.unwrap();
+    assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 1);
+    claim_next(store.as_ref(), 0, 5).await.unwrap();
+    let error = indexer.collector().collect(true).await.unwrap_err();
+    assert!(error.to_string().contains("superseded") && error.kind() == ErrorKind::Fenced, "{error}");
+    assert_eq!(group.manifest().batches_retired_before(i64::MAX).count(), 1);
 }

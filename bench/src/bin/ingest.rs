@@ -121,7 +121,7 @@ fn with_siltstone(lines: &[Line], threads: usize) -> anyhow::Result<Measured> {
             disk: Arc::new(RealDisk),
             clock: Arc::new(SystemClock),
             random: 1,
-            on_fatal: Arc::new(|cause| panic!("storage failed: {cause}")),
+            on_fatal: Arc::new(|cause| panic!("{cause}")),
         };
         let node = DevNode::start(DevConfig::new(dir.path().to_owned()), parts).await?;
         let all = || NamespaceSet::All;

@@ -8,14 +8,37 @@
 use crate::DevError;
 use siltstone_core::{BatchId, Epoch, ErrorKind, ObjectId};
 use siltstone_format::manifest::Manifest;
+use siltstone_indexer::IndexerError;
+use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_store::paths::{ObjectPath, PathKind, epoch_prefix, kind_prefix};
 use siltstone_store::{ObjectKey, ObjectStore};
+
+/// How often the two are compared while what is found changes.
+const LOOKS: u32 = 3;
+
+/// The first key that the log knows nothing of, though it was asked for all that it knows.
+///
+/// # Errors
+/// [`DevError`]
+pub(crate) async fn lost(store: &dyn ObjectStore, metadata: &dyn MetadataClient) -> Result<Option<ObjectKey>, DevError> {
+    let mut before = None;
+    for _ in 0..LOOKS {
+        let manifest = metadata.linearizable_manifest().await.map_err(IndexerError::from)?;
+        let found = first_unknown(store, &manifest).await?;
+        // Another process of the group may begin an epoch between the look at the log and that at the store. What is lost stays unknown.
+        if found.is_none() || found == before {
+            return Ok(found);
+        }
+        before = found;
+    }
+    Ok(None)
+}
 
 /// The first key that the log knows nothing of.
 ///
 /// # Errors
 /// [`DevError::Store`]
-pub(crate) async fn first_unknown(store: &dyn ObjectStore, manifest: &Manifest) -> Result<Option<ObjectKey>, DevError> {
+async fn first_unknown(store: &dyn ObjectStore, manifest: &Manifest) -> Result<Option<ObjectKey>, DevError> {
     let incarnation = manifest.incarnation;
     for kind in [PathKind::Batch, PathKind::Object] {
         let last_of = |epoch: Epoch, id: u64| match kind {

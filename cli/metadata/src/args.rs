@@ -1,9 +1,10 @@
 //! The command line: what `--help` teaches.
 
 use clap::{Args, Subcommand};
-use siltstone_metadata_serve::TlsFiles;
+use siltstone_metadata_serve::{TlsError, TlsFiles};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use tonic::transport::ClientTlsConfig;
 
 /// A member of the metadata group, and what people do with the group.
 #[derive(Subcommand, Debug)]
@@ -19,6 +20,10 @@ pub enum MetadataCommand {
     TransferLead(GroupArgs),
     /// Makes the leader take a snapshot now.
     Snapshot(GroupArgs),
+    /// Takes a backup: publishes what the group knows to the object store, and keeps all that it names from being deleted.
+    Backup(BackupArgs),
+    /// Lists backups, or removes one.
+    Backups(BackupsArgs),
     /// Prints what a member's files hold, record by record. Changes nothing.
     Dump(DumpArgs),
     /// Begins a new life of a group that is lost, from a backup on the object store: makes the directory of its first member. What was written
@@ -64,7 +69,7 @@ pub struct GroupArgs {
 }
 
 /// Mutual TLS: all three files, or none.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct TlsArgs {
     /// The authority that the other side's certificate must come from, in PEM.
     #[arg(long, env = "SILTSTONE_TLS_CA", value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
@@ -84,6 +89,14 @@ impl TlsArgs {
     pub(crate) fn files(&self) -> Option<TlsFiles> {
         let (authority, certificate, key) = (self.tls_ca.clone()?, self.tls_cert.clone()?, self.tls_key.clone()?);
         Some(TlsFiles { authority, certificate, key, server_name: self.tls_name.clone() })
+    }
+
+    /// What a caller of members connects with; none where no files were named.
+    ///
+    /// # Errors
+    /// [`TlsError`]
+    pub fn client(&self) -> Result<Option<ClientTlsConfig>, TlsError> {
+        self.files().map(|files| files.client()).transpose()
     }
 }
 
@@ -112,6 +125,10 @@ pub struct ServeArgs {
     /// Listens on an address that others can reach without TLS. Whoever reaches it can change everything.
     #[arg(long)]
     pub insecure: bool,
+    /// The object store of the cluster, the same for all members: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME. The leader claims it,
+    /// publishes what the group knows to it, and takes backups there. Left out: none of this.
+    #[arg(long, env = "SILTSTONE_STORE", value_name = "URL")]
+    pub store: Option<String>,
     /// Threads that answer and agree; syncs and snapshots have their own. One does some ten thousand commits a second, and more of them wake each
     /// other for every commit.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
@@ -143,6 +160,12 @@ pub struct TimesArgs {
     /// A snapshot is taken after so many entries.
     #[arg(long, default_value_t = 10_000, value_name = "N")]
     pub snapshot_entries: u64,
+    /// What the group knows is published after so many entries,
+    #[arg(long, default_value_t = 50_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub publish_entries: u64,
+    /// or after so many seconds, if anything changed.
+    #[arg(long, default_value_t = 600, value_name = "S")]
+    pub publish_every_s: u64,
     /// For tests: a file with the milliseconds by which every sync is slowed down, or the word hang.
     #[arg(long, hide = true, value_name = "FILE")]
     pub sync_delay_file: Option<PathBuf>,
@@ -216,6 +239,49 @@ pub struct DumpArgs {
     /// The member's directory.
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
+}
+
+/// Takes a backup.
+#[derive(Args, Debug)]
+pub struct BackupArgs {
+    /// Its name: 1 to 128 of A-Z a-z 0-9 . _ - that no backup of this group has. Left out: the time, as in 20260131T235900Z.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub group: GroupArgs,
+}
+
+/// Lists backups, or removes one.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct BackupsArgs {
+    /// One JSON object a backup, for scripts.
+    #[arg(long)]
+    pub json: bool,
+    /// Asks this object store instead of the group, which may be lost: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME.
+    #[arg(long, value_name = "URL", conflicts_with = "group")]
+    pub store: Option<String>,
+    #[command(flatten)]
+    pub group: GroupArgs,
+    #[command(subcommand)]
+    pub command: Option<BackupsCommand>,
+}
+
+/// What is done with backups.
+#[derive(Subcommand, Debug)]
+pub enum BackupsCommand {
+    /// Removes a backup: what it alone kept is deleted from now on.
+    Remove(RemoveBackupArgs),
+}
+
+/// Removes a backup.
+#[derive(Args, Debug)]
+pub struct RemoveBackupArgs {
+    /// Its name.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    #[command(flatten)]
+    pub group: GroupArgs,
 }
 
 /// The first member of a group that begins a new life.

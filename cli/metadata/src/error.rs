@@ -39,15 +39,6 @@ pub enum CommandError {
     /// The member does not start.
     #[error("{}", with_sources(.0))]
     Start(#[from] StartError),
-    /// The object store is not named well.
-    #[error("{0}")]
-    StoreName(#[from] ConfigError),
-    /// The object store can't be used.
-    #[error("open the object store: {0}")]
-    Store(#[from] StoreError),
-    /// The backups in a store can't be learnt.
-    #[error(transparent)]
-    Load(#[from] LoadError),
     /// The store is another's, or was taken meanwhile.
     #[error(transparent)]
     Owner(#[from] OwnerError),
@@ -66,6 +57,29 @@ pub enum CommandError {
     /// Serving ended.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// The object store is not named well.
+    #[error("{0}")]
+    StoreName(#[from] ConfigError),
+    /// The object store can't be used.
+    #[error("open the object store: {0}")]
+    Store(#[from] StoreError),
+    /// The backups in a store can't be learnt.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A backup was asked for and not made in time.
+    #[error(
+        "take backup {name:?}: it was asked for, and is not made after {waited_s} s{}; it will be once the object store takes it\n  help: look at \
+         siltstone metadata backups, and at the leader's log",
+        if reason.is_empty() { String::new() } else { format!(": {reason}") }
+    )]
+    BackupWaits {
+        /// Its name.
+        name: String,
+        /// How long it was waited for.
+        waited_s: u64,
+        /// What the leader says, if it says anything.
+        reason: String,
+    },
     /// No member was reached.
     #[error("reach the metadata group at {}: {reason}\n  help: start its members, or say where they are with --group", tried.join(", "))]
     Unreachable {

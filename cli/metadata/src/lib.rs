@@ -3,6 +3,7 @@
 //! What is deliberately not here: Raft, the protocol, and what the commands of the group do.
 
 mod args;
+mod backups;
 mod client;
 mod dump;
 mod error;
@@ -10,14 +11,15 @@ mod first;
 mod member;
 mod members;
 mod metrics;
+mod publishing;
 mod recover;
 mod restore;
 mod status;
 
-pub use args::MetadataCommand;
+pub use args::{MetadataCommand, TlsArgs};
 pub use error::CommandError;
 
-use args::MembersCommand;
+use args::{BackupsCommand, MembersCommand};
 use std::io::Write;
 
 /// Runs a command; what it answers goes to `out`.
@@ -34,6 +36,11 @@ pub async fn run(command: &MetadataCommand, out: &mut (dyn Write + Send)) -> Res
         MetadataCommand::Members(MembersCommand::Remove(args)) => members::remove(args, out).await,
         MetadataCommand::TransferLead(args) => members::transfer_lead(args, out).await,
         MetadataCommand::Snapshot(args) => members::snapshot(args, out).await,
+        MetadataCommand::Backup(args) => backups::take(args, out).await,
+        MetadataCommand::Backups(args) => match &args.command {
+            None => backups::list(args, out).await,
+            Some(BackupsCommand::Remove(args)) => backups::remove(args, out).await,
+        },
         MetadataCommand::Dump(args) => dump::dump(args, out),
         MetadataCommand::Restore(args) => restore::restore(args, out).await,
         MetadataCommand::Recover(args) => recover::recover(args, out).await,

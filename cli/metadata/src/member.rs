@@ -2,16 +2,19 @@
 
 use crate::args::{ServeArgs, TimesArgs};
 use crate::error::{CommandError, with_sources};
+use crate::publishing::publish;
 use siltstone_core::SystemClock;
 use siltstone_disk::{DelayedDisk, Disk, RealDisk, create_dir_durable, lock_dir};
 use siltstone_metadata::raft::{Blocking, FatalError, check_empty};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
-use siltstone_metadata_publish::fresh_incarnation;
+use siltstone_metadata_publish::{PublishConfig, PublishInsight, fresh_incarnation};
 use siltstone_metadata_serve::{GrpcTransport, ServeConfig, serve as serve_node};
+use siltstone_store::ObjectStoreConfig;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -21,6 +24,7 @@ const EXIT_FATAL: i32 = 3;
 
 pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
     let members = members(args)?;
+    let store = args.store.as_deref().map(str::parse::<ObjectStoreConfig>).transpose()?;
     let tls = args.tls.files();
     if tls.is_none() && !args.listen.ip().is_loopback() && !args.insecure {
         return Err(CommandError::Usage(format!(
@@ -62,10 +66,17 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
     };
     let node = MetadataNode::start(config(args.id, members, &args.times), parts).await?;
     let (stop, stopped) = watch::channel(false);
-    let served = tokio::spawn(serve_node(ServeConfig { listener, node_id: args.id, tls, transport }, node.clone(), stopped));
+    let publishing = store.as_ref().map(|_| Arc::new(PublishInsight::default()));
+    let publisher = store.zip(publishing.clone()).map(|(store, insight)| {
+        let every = Duration::from_secs(args.times.publish_every_s);
+        let config = PublishConfig { positions_max: args.times.publish_entries, every, ..PublishConfig::default() };
+        tokio::spawn(publish(node.clone(), store, config, random, insight))
+    });
+    let serving = ServeConfig { listener, node_id: args.id, tls, transport, publishing: publishing.clone() };
+    let served = tokio::spawn(serve_node(serving, node.clone(), stopped));
     let metrics = metrics_listener.map(|listener| {
         let addr = listener.local_addr();
-        (tokio::spawn(crate::metrics::serve(listener, node.clone())), addr)
+        (tokio::spawn(crate::metrics::serve(listener, node.clone(), publishing)), addr)
     });
     let metrics_at = metrics.as_ref().and_then(|(_, addr)| addr.as_ref().ok()).map_or_else(String::new, |addr| format!(", metrics on {addr}"));
     writeln!(out, "metadata member {} listens on {addr}{metrics_at}", args.id)?;
@@ -78,6 +89,9 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
         _ = terminate.recv() => None,
         outcome = &mut served => Some(outcome),
     };
+    if let Some(publisher) = &publisher {
+        publisher.abort();
+    }
     if let Some(outcome) = outcome {
         node.shutdown().await;
         return Ok(outcome.map_err(std::io::Error::other)??);

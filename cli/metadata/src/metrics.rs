@@ -5,8 +5,10 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use siltstone_metadata::MetadataNode;
+use siltstone_metadata_publish::PublishInsight;
 use siltstone_metadata_serve::{METRICS_CONTENT_TYPE, metrics_text};
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 
@@ -14,7 +16,7 @@ use tokio::net::TcpListener;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until the task is dropped.
-pub(crate) async fn serve(listener: TcpListener, node: MetadataNode) {
+pub(crate) async fn serve(listener: TcpListener, node: MetadataNode, publishing: Option<Arc<PublishInsight>>) {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -24,11 +26,11 @@ pub(crate) async fn serve(listener: TcpListener, node: MetadataNode) {
                 continue;
             }
         };
-        let node = node.clone();
+        let (node, publishing) = (node.clone(), publishing.clone());
         tokio::spawn(async move {
             let service = service_fn(move |request| {
-                let node = node.clone();
-                async move { Ok::<_, Infallible>(answer(&node, &request).await) }
+                let (node, publishing) = (node.clone(), publishing.clone());
+                async move { Ok::<_, Infallible>(answer(&node, publishing.as_deref(), &request).await) }
             });
             // Whoever closes a connection early has what it wanted.
             let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
@@ -36,10 +38,10 @@ pub(crate) async fn serve(listener: TcpListener, node: MetadataNode) {
     }
 }
 
-async fn answer(node: &MetadataNode, request: &Request<Incoming>) -> Response<String> {
+async fn answer(node: &MetadataNode, publishing: Option<&PublishInsight>, request: &Request<Incoming>) -> Response<String> {
     let text = "text/plain; charset=utf-8";
     let (status, kind, body) = match (request.method(), request.uri().path()) {
-        (&Method::GET, "/metrics") => (StatusCode::OK, METRICS_CONTENT_TYPE, metrics_text(node).await),
+        (&Method::GET, "/metrics") => (StatusCode::OK, METRICS_CONTENT_TYPE, metrics_text(node, publishing).await),
         (&Method::GET, "/healthz") => match node.not_ready().await {
             None => (StatusCode::OK, text, "ready\n".to_owned()),
             Some(reason) => (StatusCode::SERVICE_UNAVAILABLE, text, format!("not ready: {reason}\n")),

@@ -71,6 +71,14 @@ fn table(first: &pb::StatusResponse, rows: &[Row], out: &mut (dyn Write + Send))
             }
         }
     }
+    for (member, status) in rows.iter().filter_map(|(member, answer)| Some((member, answer.as_ref().ok()?))) {
+        if status.published_index > 0 {
+            writeln!(out, "member {} has published log position {}", member.id, status.published_index)?;
+        }
+        if !status.publish_failure.is_empty() {
+            writeln!(out, "member {} can't publish: {}", member.id, status.publish_failure)?;
+        }
+    }
     Ok(())
 }
 
@@ -82,6 +90,7 @@ fn json(rows: &[Row], out: &mut (dyn Write + Send)) -> Result<(), CommandError> 
                 "leader": status.leader, "incarnation": format!("{:016x}", status.incarnation), "last_index": status.last_index,
                 "applied_index": status.applied_index, "snapshot_index": status.snapshot_index, "purged_index": status.purged_index,
                 "stall_ms": status.stall_ms, "slow_syncs": status.slow_syncs, "version": status.version, "not_ready": status.not_ready,
+                "published_index": status.published_index, "publish_failure": status.publish_failure,
                 "command_version": status.command_version, "command_version_max": status.command_version_max,
             }),
             Err(error) => serde_json::json!({

@@ -13,6 +13,7 @@ use crate::output::{Screen, counted};
 use siltstone_core::Clock;
 use siltstone_import::{ImportOptions, ImportSource, Input};
 use siltstone_loggen::{Config, Generator, Incident, LogEntry};
+use siltstone_metadata_cli::TlsArgs;
 use siltstone_proto::v1::{CountRequest, QuerySpec, SettleRequest};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ const END_MS: i64 = 1_780_272_000_000;
 pub(crate) async fn demo(args: &DemoArgs, clock: &dyn Clock, screen: &mut Screen) -> Result<(), Failure> {
     let config = Config::day(SEED, args.lines, END_MS);
     let (data, listen) = (args.data.clone(), args.listen);
-    let running = dev::start(&DevArgs { data, listen, listen_http: None, store: None, tokens: None, tuning: TuningArgs::default() }).await?;
+    let (group, tls, tuning) = (Vec::new(), TlsArgs::default(), TuningArgs::default());
+    let running = dev::start(&DevArgs { data, group, tls, listen, listen_http: None, store: None, tokens: None, tuning }).await?;
     let outcome = show(args, &config, &running, clock, screen).await;
     if outcome.is_err() || args.once {
         running.shutdown().await;

@@ -4,7 +4,7 @@ use crate::args::{DevArgs, TuningArgs};
 use crate::failure::Failure;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use siltstone_core::{Clock, SystemClock};
-use siltstone_dev::{DevConfig, DevNode, DevParts};
+use siltstone_dev::{DevConfig, DevEnd, DevNode, DevParts, RemoteConfig};
 use siltstone_disk::{DirLock, LockError, RealDisk, lock_dir};
 use siltstone_indexer::serve::{self, AllowAllOnLoopback, Authenticator, OtlpMapping, ServeConfig, StaticTokens};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,7 +29,7 @@ pub(crate) struct Running {
     node: DevNode,
     stop: watch::Sender<bool>,
     served: JoinHandle<Result<(), serve::ServeError>>,
-    fatal: watch::Receiver<Option<String>>,
+    fatal: watch::Receiver<Option<DevEnd>>,
     _lock: DirLock,
 }
 
@@ -49,6 +49,7 @@ pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
         None => None,
         Some(text) => Some(text.parse().map_err(|error: siltstone_store::ConfigError| Failure::usage(error.to_string()))?),
     };
+    let group = group(args)?;
     let lock = lock(&args.data)?;
     // Bound before the data is opened: an address in use is found at once.
     let grpc = serve::bind(grpc_addr).await.map_err(|error| Failure::failed(error.to_string()))?;
@@ -63,7 +64,7 @@ pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
         random: RandomState::new().build_hasher().finish(),
         on_fatal: Arc::new(move |cause| drop(fatal_sender.send(Some(cause)))),
     };
-    let config = tuned(DevConfig { store, ..DevConfig::new(args.data.clone()) }, &args.tuning);
+    let config = tuned(DevConfig { store, group, ..DevConfig::new(args.data.clone()) }, &args.tuning);
     let node = DevNode::start(config, parts).await.map_err(|error| Failure::failed(error.to_string()))?;
     let (stop, stopped) = watch::channel(false);
     // Three of four descriptors are left to the store, the log and what reads them.
@@ -71,6 +72,15 @@ pub(crate) async fn start(args: &DevArgs) -> Result<Running, Failure> {
     let config = ServeConfig { grpc, http, authenticator, mapping: OtlpMapping::default(), connections_max };
     let served = tokio::spawn(serve::serve(config, node.indexer().clone(), clock, stopped));
     Ok(Running { grpc: grpc_addr, http: http_addr, node, stop, served, fatal, _lock: lock })
+}
+
+/// The metadata group to follow, where there is none inside.
+fn group(args: &DevArgs) -> Result<Option<RemoteConfig>, Failure> {
+    if args.group.is_empty() {
+        return Ok(None);
+    }
+    let tls = args.tls.client().map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Some(RemoteConfig { tls, ..RemoteConfig::new(args.group.clone()) }))
 }
 
 /// HTTP's port, where none was given: the next one; any free one where gRPC takes any.
@@ -109,6 +119,9 @@ fn tuned(mut config: DevConfig, tuning: &TuningArgs) -> DevConfig {
     set(&mut indexer.gc.keep_ms, tuning.gc_keep_ms);
     set(&mut indexer.gc.round_ms, tuning.gc_round_ms);
     set(&mut indexer.gc.rounds_per_list, tuning.gc_round_ms.map(|_| 1));
+    set(&mut indexer.ingest.writer.patience.unknown_outcome_ms_max, tuning.group_patience_ms);
+    set(&mut indexer.patience.unknown_outcome_ms_max, tuning.group_patience_ms);
+    set(&mut config.group_ready_ms_max, tuning.group_patience_ms);
     set(&mut config.metadata.snapshot_entries, tuning.snapshot_entries);
     set(&mut config.metadata.log_entries_kept, tuning.snapshot_entries.map(|entries| entries / 4));
     config
@@ -128,16 +141,16 @@ fn lock(data: &Path) -> Result<DirLock, Failure> {
 }
 
 impl Running {
-    /// Serves until Ctrl-C or SIGTERM, or until storage fails.
+    /// Serves until Ctrl-C or SIGTERM, until storage fails, or until the metadata group can be followed no longer.
     pub(crate) async fn until_stopped(mut self) -> Result<(), Failure> {
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
             .map_err(|error| Failure::failed(format!("listen for signals: {error}")))?;
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = terminate.recv() => {}
-            cause = failed(&mut self.fatal) => {
-                // The state of the medium is unknown: nothing may be acknowledged any more, not even by an orderly end.
-                eprintln!("error: storage failed: {cause}\n  help: what was acknowledged is safe; mend the disk and start again");
+            end = ended(&mut self.fatal) => {
+                // The state of the medium, or of the group, is unknown: nothing may be acknowledged any more, not even by an orderly end.
+                eprintln!("error: {end}");
                 std::process::exit(1);
             }
             ended = &mut self.served => return match ended {
@@ -159,10 +172,10 @@ impl Running {
     }
 }
 
-async fn failed(fatal: &mut watch::Receiver<Option<String>>) -> String {
-    match fatal.wait_for(Option::is_some).await {
-        Ok(cause) => cause.clone().unwrap_or_default(),
-        Err(_) => std::future::pending().await,
+async fn ended(fatal: &mut watch::Receiver<Option<DevEnd>>) -> DevEnd {
+    match fatal.wait_for(Option::is_some).await.map(|end| end.clone()) {
+        Ok(Some(end)) => end,
+        _ => std::future::pending().await,
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+pub mod group;
 pub mod vectors;
 
 use siltstone_proto::v1::search_client::SearchClient;

@@ -10,6 +10,7 @@ use crate::problems::Problems;
 use siltstone_core::{BatchId, ErrorKind, Incarnation, ObjectId};
 use siltstone_format::manifest::{Fate, Manifest};
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
+use siltstone_metadata_publish::{OwnerError, check_owner};
 use siltstone_store::paths::{ObjectPath, PathKind, kind_prefix};
 use siltstone_store::{ObjectKey, ObjectStore, StoreError};
 use std::sync::Arc;
@@ -41,6 +42,9 @@ pub enum GcError {
     /// The metadata group does not answer.
     #[error("collect garbage: {0}")]
     Metadata(#[from] ClientError),
+    /// A later life of the group owns the store, and reads what this one would delete.
+    #[error("collect garbage: {0}")]
+    Owner(#[from] OwnerError),
 }
 
 impl GcError {
@@ -50,6 +54,7 @@ impl GcError {
         match self {
             Self::Store(error) => error.kind(),
             Self::Metadata(error) => error.kind(),
+            Self::Owner(error) => error.kind(),
         }
     }
 }
@@ -96,6 +101,11 @@ impl GarbageCollector {
     /// [`GcError`]; what was deleted before it stays deleted, and the next round goes on.
     pub async fn collect(&self, with_list: bool) -> Result<Collected, GcError> {
         let manifest = self.job.metadata().linearizable_manifest().await?;
+        match check_owner(self.store.as_ref(), manifest.incarnation).await {
+            // A group without an object store of its own claims none.
+            Ok(()) | Err(OwnerError::Unclaimed { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
         let retired = self.collect_retired(&manifest).await?;
         let mut orphans = 0;
         if with_list {

@@ -21,6 +21,15 @@ pub enum IngestError {
         /// What kind of thing that was.
         kind: ErrorKind,
     },
+    /// The group is away, and what became of a commit is known only once it is back.
+    #[error(
+        "write: whether the entries were taken in is not known, and will not be before the metadata group is back ({cause}); \
+         send the request again (with the same key it is taken once)"
+    )]
+    OutcomeUnknown {
+        /// What happened.
+        cause: String,
+    },
     /// The server is going down.
     #[error("write: the server is shutting down; send the request again to another, or later")]
     Stopping,
@@ -52,6 +61,12 @@ pub enum IngestError {
 }
 
 impl IngestError {
+    /// Whether entries whose flush ended so may exist, or come to exist.
+    pub(super) const fn is_in_doubt(&self) -> bool {
+        // What is not on the store is not committed, and the group's word that it took nothing in holds for ever.
+        !matches!(self, Self::Store(_) | Self::Metadata(ClientError::Unavailable { .. }))
+    }
+
     /// What the caller should do about it.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -63,6 +78,7 @@ impl IngestError {
                 kind => kind,
             },
             Self::Restarted { kind, .. } => *kind,
+            Self::OutcomeUnknown { .. } => ErrorKind::Unknown,
             Self::Stopping => ErrorKind::Unavailable,
             Self::TooFarBehind { .. } => ErrorKind::Conflict,
             Self::Key { .. } | Self::TooLarge { .. } => ErrorKind::InvalidInput,

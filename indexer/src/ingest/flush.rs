@@ -2,6 +2,7 @@
 
 use super::append::Flush;
 use super::error::IngestError;
+use super::group::GroupHealth;
 use super::storage::StorageHealth;
 use crate::Patience;
 use crate::view::LiveRows;
@@ -25,6 +26,7 @@ pub(super) struct Flusher {
     pub(super) live: Arc<LiveRows>,
     pub(super) patience: Patience,
     pub(super) storage: StorageHealth,
+    pub(super) group: GroupHealth,
 }
 
 /// A committed flush.
@@ -106,14 +108,20 @@ impl Flusher {
         Ok(Flushed { token, duplicates })
     }
 
+    /// Commits, trying for a while. It fails as unavailable only where no try was taken in, so that the batch will never exist.
     async fn commit(&self, commit: &CommitBatch) -> Result<(CommitToken, Vec<SliceOutcome>), ClientError> {
         let started = tokio::time::Instant::now();
+        let mut may_be_taken_in = false;
         loop {
-            match self.metadata.commit_batch(commit.clone()).await {
+            let outcome = self.metadata.commit_batch(commit.clone()).await;
+            self.group.learn(&outcome);
+            may_be_taken_in |= matches!(outcome, Err(ClientError::UnknownOutcome { .. }));
+            match outcome {
                 Err(error) if error.kind().is_retryable() && !error.is_final() && started.elapsed() < self.patience.unknown_outcome_max() => {
                     tracing::warn!(batch = commit.batch.id.0, %error, "the commit is tried again");
                     tokio::time::sleep(self.patience.retry()).await;
                 }
+                Err(ClientError::Unavailable { reason }) if may_be_taken_in => return Err(ClientError::UnknownOutcome { reason }),
                 outcome => return outcome,
             }
         }

@@ -4,7 +4,8 @@ use super::admit::{Admitted, Arrival, Reason, Refusal, admit};
 use super::append::{ClientBatch, row_of};
 use super::error::IngestError;
 use super::flush::Flusher;
-use super::storage::StorageHealth;
+use super::group::GroupHealth;
+use super::storage::{StorageHealth, StorageTrouble};
 use super::writer::{Message, WriteJob, Writer, WriterConfig, WriterParts, Written};
 use crate::view::LiveRows;
 use rustc_hash::FxHashMap;
@@ -89,6 +90,7 @@ struct Inner {
     inbox: mpsc::Sender<Message>,
     memory: Arc<Semaphore>,
     storage: StorageHealth,
+    group: GroupHealth,
 }
 
 /// Requests that wait for the writer's thread at most; their bytes are bounded by memory, this bounds their number.
@@ -111,7 +113,8 @@ impl Ingest {
     ) -> Result<Self, IngestError> {
         let epoch = metadata.register_writer(config.writer.writer).await?;
         let storage = StorageHealth::default();
-        let flusher = Flusher { store, metadata: metadata.clone(), live, patience: config.writer.patience, storage: storage.clone() };
+        let (patience, group) = (config.writer.patience, GroupHealth::new(config.writer.patience.waited_out()));
+        let flusher = Flusher { store, metadata: metadata.clone(), live, patience, storage: storage.clone(), group: group.clone() };
         let (inbox, outbox) = mpsc::channel(INBOX_LEN);
         let parts = WriterParts { flusher, clock: clock.clone(), epoch, inbox: outbox, runtime: tokio::runtime::Handle::current() };
         let writer = Writer::new(config.writer, parts);
@@ -127,7 +130,7 @@ impl Ingest {
             })
             .map_err(|_| IngestError::Stopping)?;
         let memory = Arc::new(Semaphore::new(config.memory_bytes_max));
-        Ok(Self { inner: Arc::new(Inner { config, metadata, clock, inbox, memory, storage }) })
+        Ok(Self { inner: Arc::new(Inner { config, metadata, clock, inbox, memory, storage, group }) })
     }
 
     /// Takes a request's entries. Returns when those that were admitted are durable and visible.
@@ -158,6 +161,9 @@ impl Ingest {
     {
         if let Some(key) = &key {
             check_key(key)?;
+        }
+        if let Some(error) = self.inner.group.trouble() {
+            return Err(error.into());
         }
         let (admitted, mut refusals) = admit(scope, arrivals, self.inner.clock.now_ns());
         let is_in_order = key.as_ref().is_none_or(|key| key.is_in_order);
@@ -191,10 +197,11 @@ impl Ingest {
         Ok(Receipt { token: Some(written.token), accepted: written.accepted, duplicates, refusals, parts })
     }
 
-    /// Whether the object store takes what this writer puts.
+    /// Why nothing is taken in at present, if nothing is: the object store or the metadata group.
     #[must_use]
-    pub fn storage(&self) -> &StorageHealth {
-        &self.inner.storage
+    pub fn trouble(&self) -> Option<StorageTrouble> {
+        let group = || self.inner.group.trouble().map(|error| StorageTrouble { cause: error.to_string(), is_for_good: false });
+        self.inner.storage.trouble().or_else(group)
     }
 
     /// Closes every open chunk and waits until all that came before is committed.

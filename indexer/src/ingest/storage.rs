@@ -20,7 +20,7 @@ pub struct StorageTrouble {
 
 /// What the last writes to the store came to. Cheap to clone; clones share it.
 #[derive(Clone, Debug)]
-pub struct StorageHealth {
+pub(super) struct StorageHealth {
     last: Arc<Mutex<Option<(StorageTrouble, Instant)>>>,
     believed: Duration,
 }
@@ -33,8 +33,7 @@ impl Default for StorageHealth {
 
 impl StorageHealth {
     /// The trouble, if writes were refused lately and none has succeeded since.
-    #[must_use]
-    pub fn trouble(&self) -> Option<StorageTrouble> {
+    pub(super) fn trouble(&self) -> Option<StorageTrouble> {
         let last = self.last.lock();
         last.as_ref().filter(|(trouble, at)| trouble.is_for_good || at.elapsed() < self.believed).map(|(trouble, _)| trouble.clone())
     }

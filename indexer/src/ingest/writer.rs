@@ -6,6 +6,7 @@
 use super::append::{Appender, ClientBatch};
 use super::error::IngestError;
 use super::flush::{Flushed, Flusher, Turn};
+use super::group::GroupHealth;
 use crate::Patience;
 use crate::repeats::Repeats;
 use rustc_hash::FxHashSet;
@@ -221,7 +222,8 @@ impl Writer {
         let needed = job.batches.iter().map(Appender::chunk_ids_needed).sum();
         if let Err(error) = self.provide_chunk_ids(needed).await {
             let _ = job.reply.send(Err(error.clone()));
-            return self.restart(&error).await;
+            let is_in_doubt = !self.on_its_way.is_empty();
+            return self.restart(&error, is_in_doubt).await;
         }
         let now_ns = self.clock.now_ns();
         for batch in &job.batches {
@@ -235,7 +237,7 @@ impl Writer {
     async fn provide_chunk_ids(&mut self, needed: usize) -> Result<(), IngestError> {
         if self.appender.chunk_ids_left() < needed {
             let count = ID_BLOCK.max(u32::try_from(needed).unwrap_or(u32::MAX));
-            let first = retried(&self.config.patience, || self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
+            let first = retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_chunk_ids(self.epoch, count)).await?;
             self.appender.add_chunk_ids(first, count);
         }
         Ok(())
@@ -243,9 +245,12 @@ impl Writer {
 
     async fn begin_flush(&mut self) {
         if self.batch_ids.is_empty() {
-            match retried(&self.config.patience, || self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
+            match retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_ids(self.epoch, ID_BLOCK)).await {
                 Ok(first) => self.batch_ids = first..first + u64::from(ID_BLOCK),
-                Err(error) => return self.restart(&error.into()).await,
+                Err(error) => {
+                    let is_in_doubt = !self.on_its_way.is_empty();
+                    return self.restart(&error.into(), is_in_doubt).await;
+                }
             }
         }
         let flush = self.appender.take_flush();
@@ -281,7 +286,8 @@ impl Writer {
             Err(error) => {
                 self.waiting.splice(0..0, waiting);
                 self.closers.extend(closers);
-                self.restart(&error).await;
+                // The flushes behind it have waited for their turn to commit.
+                self.restart(&error, error.is_in_doubt()).await;
             }
         }
     }
@@ -294,7 +300,10 @@ impl Writer {
 
     /// Begins a new life: what was not committed is gone, and its senders are told. The old epoch is fenced by the new one, so that nothing of it can
     /// come into existence later (EP-1).
-    async fn restart(&mut self, cause: &IngestError) {
+    ///
+    /// Where what was not committed may exist nevertheless, its senders wait for that fence: one that was told of a failure must not find its entries
+    /// later by that very copy. They do not wait for ever: then they are told that nothing is known.
+    async fn restart(&mut self, cause: &IngestError, is_in_doubt: bool) {
         if let Some(times) = self.restarts.worth_a_line(&cause.to_string()) {
             tracing::error!(error = %cause, epoch = self.epoch.0, times, "the writer begins a new life");
         }
@@ -307,26 +316,51 @@ impl Writer {
         self.appender = Appender::default();
         self.batch_ids = 0..0;
         self.keys.clear();
-        loop {
-            match self.flusher.metadata.register_writer(self.config.writer).await {
-                Ok(epoch) => {
-                    self.epoch = epoch;
-                    break;
-                }
-                // Answers wait for the fence: a sender that was told of a failure must not find its entries later by that very copy.
-                // Without a group, or with nobody left who would be told, there is no need for a fence: the next process registers, and so fences.
-                Err(error) if error.is_final() || self.inbox.is_closed() => break,
-                Err(error) => {
-                    tracing::warn!(%error, "register the writer");
-                    tokio::time::sleep(self.config.patience.retry()).await;
-                }
-            }
-        }
         let kind = match cause.kind() {
             kind @ (ErrorKind::Exhausted | ErrorKind::PermissionDenied) => kind,
             _ => ErrorKind::Unavailable,
         };
         let error = IngestError::Restarted { cause: format!("this failed: {cause}"), kind };
+        if !is_in_doubt {
+            self.answer_all(&error);
+        }
+        let begun = Instant::now();
+        loop {
+            let registered = self.flusher.metadata.register_writer(self.config.writer).await;
+            self.flusher.group.learn(&registered);
+            match registered {
+                Ok(epoch) => {
+                    self.epoch = epoch;
+                    break;
+                }
+                // Without a group, or with nobody left who would be told, there is no need for a fence: the next process registers, and so fences.
+                Err(error) if error.is_final() || self.inbox.is_closed() => break,
+                Err(error) => {
+                    tracing::warn!(%error, "register the writer");
+                    if begun.elapsed() >= self.config.patience.unknown_outcome_max() {
+                        self.answer_all(&IngestError::OutcomeUnknown { cause: cause.to_string() });
+                    }
+                    self.refuse_inbox();
+                    tokio::time::sleep(self.config.patience.retry()).await;
+                }
+            }
+        }
+        self.answer_all(&error);
+    }
+
+    /// While the group is away, what came in before that was known is refused: nothing of it was begun.
+    fn refuse_inbox(&mut self) {
+        while let Some(error) = self.flusher.group.trouble() {
+            match self.inbox.try_recv() {
+                Ok(Message::Write(job)) => drop(job.reply.send(Err(error.into()))),
+                Ok(Message::CloseAll(reply)) => drop(reply.send(Err(error.into()))),
+                Ok(Message::Flush) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn answer_all(&mut self, error: &IngestError) {
         self.waiting.drain(..).for_each(|waiting| drop(waiting.reply.send(Err(error.clone()))));
         self.closers.drain(..).for_each(|closer| drop(closer.send(Err(error.clone()))));
         self.parked.drain(..).for_each(|job| drop(job.reply.send(Err(error.clone()))));
@@ -348,14 +382,16 @@ fn written(counts: &[(NamespaceId, u64)], key: Option<&ClientKey>, flushed: &Flu
 }
 
 /// Ids that an unknown outcome loses are never used: asking again is safe.
-async fn retried<T, F, Fut>(patience: &Patience, mut ask: F) -> Result<T, ClientError>
+async fn retried<T, F, Fut>(patience: &Patience, group: &GroupHealth, mut ask: F) -> Result<T, ClientError>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, ClientError>>,
 {
     const TRIES: u32 = 5;
     for _ in 1..TRIES {
-        match ask().await {
+        let outcome = ask().await;
+        group.learn(&outcome);
+        match outcome {
             Err(error) if error.kind().is_retryable() && !error.is_final() => tokio::time::sleep(patience.retry()).await,
             outcome => return outcome,
         }

@@ -132,7 +132,7 @@ pub async fn serve(config: ServeConfig, indexer: Indexer, clock: Arc<dyn Clock>,
     let served = async { tokio::join!(grpc, http).0.map_err(ServeError::from) };
     tokio::select! {
         ended = served => ended,
-        never = health::follow(health, indexer.ingest().storage().clone()) => match never {},
+        never = health::follow(health, indexer.ingest().clone()) => match never {},
         () = async { stopped(&mut stop).await; tokio::time::sleep(DRAIN).await } => Ok(()),
     }
 }

@@ -24,6 +24,11 @@ impl Applier {
         self.incoming = None;
     }
 
+    /// Whether a state is on its way.
+    pub(crate) const fn is_receiving(&self) -> bool {
+        self.incoming.is_some()
+    }
+
     /// Takes a piece of a state in. With the last one, the state's place and its bytes.
     pub(crate) fn piece(&mut self, piece: &pb::SnapshotPiece) -> Result<Option<(CommitToken, BytesMut)>, FollowError> {
         let token = piece.token.unwrap_or_default();
@@ -40,8 +45,8 @@ impl Applier {
         Ok(None)
     }
 
-    /// Takes a whole state over; whether anything is new. An older one is passed over.
-    pub(crate) fn install(&mut self, token: CommitToken, machine: Result<Machine, SnapshotError>) -> Result<bool, FollowError> {
+    /// Takes a whole state over. An older one is passed over.
+    pub(crate) fn install(&mut self, token: CommitToken, machine: Result<Machine, SnapshotError>) -> Result<(), FollowError> {
         let machine = machine.map_err(|source| match &source {
             SnapshotError::Envelope(error) if is_unknown(error) => FollowError::UnknownState { source },
             _ => self.broken(source.to_string()),
@@ -53,17 +58,15 @@ impl Applier {
         if before != Incarnation(0) && before != token.incarnation {
             return Err(FollowError::OtherIncarnation { before, now: token.incarnation });
         }
-        if token.index <= self.manifest().version {
-            return Ok(false);
+        if token.index > self.manifest().version {
+            self.machine = machine;
         }
-        self.machine = machine;
-        Ok(true)
+        Ok(())
     }
 
-    /// Applies what followed; whether anything is new. Places that were applied before are passed over, a gap or an unknown command is an error, and
+    /// Applies what followed. Places that were applied before are passed over, a gap or an unknown command is an error, and
     /// the places before it stay applied.
-    pub(crate) fn deltas(&mut self, deltas: &[pb::Delta]) -> Result<bool, FollowError> {
-        let before = self.manifest().version;
+    pub(crate) fn deltas(&mut self, deltas: &[pb::Delta]) -> Result<(), FollowError> {
         for delta in deltas {
             let (index, version) = (CommitIndex(delta.index), self.manifest().version);
             if index <= version {
@@ -82,7 +85,7 @@ impl Applier {
             })?;
             self.machine.apply(index, &command);
         }
-        Ok(self.manifest().version > before)
+        Ok(())
     }
 
     fn broken(&self, detail: String) -> FollowError {

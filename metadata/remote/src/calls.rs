@@ -1,6 +1,8 @@
 //! Calls that the leader alone takes, and what their failures mean.
 
+use crate::lag::Wanted;
 use crate::members::{Lane, Members};
+use crate::reason::reason_of;
 use siltstone_core::{CommitIndex, CommitToken, Incarnation};
 use siltstone_format::command::{CommandBody, Reply};
 use siltstone_metadata_client::ClientError;
@@ -20,6 +22,9 @@ const LEADER_TRAILER: &str = "siltstone-leader";
 /// The trailer of a member's own refusals: without it, UNAVAILABLE may be the word of something in between.
 const OUTCOME_TRAILER: &str = "siltstone-outcome";
 
+/// The longest pause between two rounds: a leader that was just elected is not kept waiting.
+const ROUND_PAUSE_MAX: Duration = Duration::from_millis(200);
+
 /// What a failed call means.
 enum Failure {
     /// The member took nothing in.
@@ -28,22 +33,31 @@ enum Failure {
     Unknown { reason: String },
 }
 
+/// What a call does, and so whether another member may be asked after one whose answer was lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It changes nothing.
+    Read,
+    Change,
+}
+
 /// Calls to the leader. Clones share what is known of it.
 #[derive(Clone)]
 pub(crate) struct Calls {
     members: Arc<Members>,
+    wanted: Wanted,
 }
 
 impl Calls {
-    pub(crate) const fn new(members: Arc<Members>) -> Self {
-        Self { members }
+    pub(crate) const fn new(members: Arc<Members>, wanted: Wanted) -> Self {
+        Self { members, wanted }
     }
 
     pub(crate) async fn propose(&self, body: &CommandBody) -> Result<(CommitToken, Reply), ClientError> {
         let unknown = |reason: String| ClientError::UnknownOutcome { reason };
         let name = body.name();
         let command: bytes::Bytes = body.encode().map_err(|error| ClientError::Unavailable { reason: error.to_string() })?.into();
-        let answer = self.at_leader(|mut client| {
+        let answer = self.at_leader(Effect::Change, |mut client| {
             let request = pb::ProposeRequest { command: command.clone() };
             async move { client.propose(request).await }
         });
@@ -54,59 +68,67 @@ impl Calls {
         };
         let token = answer.token.ok_or_else(|| unknown(format!("{name}: the answer names no position")))?;
         let reply = Reply::decode(&answer.reply).map_err(|error| unknown(format!("{name}: {error}")))?;
+        self.wanted.raise(CommitIndex(token.index));
         Ok((CommitToken { incarnation: Incarnation(token.incarnation), index: CommitIndex(token.index) }, reply))
     }
 
     pub(crate) async fn read_index(&self) -> Result<CommitIndex, ClientError> {
-        let answer = self.at_leader(|mut client| async move { client.read_index(pb::ReadIndexRequest {}).await }).await;
+        let answer = self.at_leader(Effect::Read, |mut client| async move { client.read_index(pb::ReadIndexRequest {}).await }).await;
         let reason_of = |failure: Failure| match failure {
             Failure::Refused { reason, .. } | Failure::Unknown { reason } => reason,
         };
-        answer.map(|answer| CommitIndex(answer.index)).map_err(|failure| ClientError::Unavailable { reason: reason_of(failure) })
+        let index = CommitIndex(answer.map_err(|failure| ClientError::Unavailable { reason: reason_of(failure) })?.index);
+        self.wanted.raise(index);
+        Ok(index)
     }
 
-    /// Asks members until one takes the call, or one may have taken it: then nobody else is asked.
-    async fn at_leader<C, F, T>(&self, call: C) -> Result<T, Failure>
+    /// Asks members until one takes the call, or one may have taken in a change: then nobody else is asked.
+    async fn at_leader<C, F, T>(&self, effect: Effect, call: C) -> Result<T, Failure>
     where
         C: Fn(GroupClient<Channel>) -> F,
         F: Future<Output = Result<tonic::Response<T>, Status>>,
     {
         let config = self.members.config();
         let deadline = Instant::now() + Duration::from_millis(config.leader_ms_max);
-        let (mut failures, mut last) = (0, String::new());
+        let mut failures = 0;
         loop {
-            let mut addresses: VecDeque<String> = self.members.order().into();
-            let mut asked = Vec::new();
-            while let Some(address) = addresses.pop_front() {
-                if asked.contains(&address) {
+            let mut waiting: VecDeque<String> = self.members.order(Lane::Calls).into();
+            let mut tried: Vec<(String, String)> = Vec::new();
+            while let Some(address) = waiting.pop_front() {
+                if tried.iter().any(|(known, _)| *known == address) {
                     continue;
                 }
-                let Ok(client) = self.members.client(&address, Lane::Calls) else { continue };
-                let failure = match timeout(config.call_timeout(), call(client)).await {
-                    Ok(Ok(answer)) => {
-                        self.members.set_leader(Some(address));
-                        return Ok(answer.into_inner());
-                    }
-                    Ok(Err(status)) => failure(&status),
-                    Err(_) => Failure::Unknown { reason: format!("{address} did not answer within {} ms", config.call_ms_max) },
-                };
-                self.members.set_leader(None);
-                match failure {
-                    Failure::Refused { reason, leader } => {
-                        last = format!("{address}: {reason}");
-                        if let Some(leader) = leader {
-                            self.members.set_leader(Some(leader.clone()));
-                            addresses.push_front(leader);
+                let failure = match self.members.client(&address, Lane::Calls) {
+                    // A leader's address that is none: it was never sent.
+                    Err(error) => Failure::Refused { reason: error.to_string(), leader: None },
+                    Ok(client) => match timeout(config.call_timeout(), call(client)).await {
+                        Ok(Ok(answer)) => {
+                            self.members.note_leader(&address);
+                            return Ok(answer.into_inner());
                         }
+                        Ok(Err(status)) => failure(&status),
+                        Err(_) => Failure::Unknown { reason: format!("no answer within {} ms", config.call_ms_max) },
+                    },
+                };
+                self.members.note_no_leader(&address);
+                let reason = match failure {
+                    Failure::Refused { reason, leader } => {
+                        if let Some(leader) = leader {
+                            self.members.note_leader(&leader);
+                            waiting.push_front(leader);
+                        }
+                        reason
                     }
+                    Failure::Unknown { reason } if effect == Effect::Read => reason,
                     Failure::Unknown { reason } => return Err(Failure::Unknown { reason: format!("{address}: {reason}") }),
-                }
-                asked.push(address);
+                };
+                tried.push((address, reason));
             }
             if Instant::now() >= deadline {
-                return Err(Failure::Refused { reason: last, leader: None });
+                let reasons: Vec<String> = tried.into_iter().map(|(address, reason)| format!("{address}: {reason}")).collect();
+                return Err(Failure::Refused { reason: reasons.join("; "), leader: None });
             }
-            sleep(self.members.backoff(failures).min(Duration::from_millis(200))).await;
+            sleep(self.members.backoff(failures).min(ROUND_PAUSE_MAX)).await;
             failures += 1;
         }
     }
@@ -115,7 +137,7 @@ impl Calls {
 /// Only what certainly changed nothing is a refusal: a call that was never sent, since no connection came about, or one that a member itself refused.
 /// A status that our own side made while a call was under way says nothing about the call's fate.
 fn failure(status: &Status) -> Failure {
-    let reason = status.message().to_owned();
+    let reason = reason_of(status);
     if is_unsent(status) {
         return Failure::Refused { reason, leader: None };
     }
@@ -140,3 +162,7 @@ fn is_unsent(status: &Status) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+#[path = "calls_test.rs"]
+mod tests;

@@ -20,6 +20,9 @@ pub struct RemoteConfig {
     pub greeting_ms_max: u64,
     /// How long a member that is followed may say nothing; it tells once a second that it is in touch with its group.
     pub silence_ms_max: u64,
+    /// How long a member that is followed may lack what the leader has answered us with; then the leader is followed. Longer than members' silence
+    /// when they have nothing new to tell, which is a second.
+    pub lag_ms_max: u64,
     /// The first wait before a member is tried again; it doubles, and each wait is drawn from its upper half.
     pub backoff_ms_min: u64,
     /// The longest such wait.
@@ -38,6 +41,7 @@ impl RemoteConfig {
             leader_ms_max: 3_000,
             greeting_ms_max: 3_000,
             silence_ms_max: 5_000,
+            lag_ms_max: 2_000,
             backoff_ms_min: 20,
             backoff_ms_max: 2_000,
         }

@@ -47,6 +47,24 @@ pub enum FollowError {
         /// What does not fit.
         detail: String,
     },
+    /// A member lags behind what the leader has answered.
+    #[error("follow metadata member {address}: it has applied {applied} and lacks {wanted}, which the leader has applied; is its disk slow?")]
+    Lags {
+        /// The member.
+        address: String,
+        /// What it has applied, by its own word.
+        applied: CommitIndex,
+        /// What it lacks.
+        wanted: CommitIndex,
+    },
+    /// No member had a manifest to show in time.
+    #[error("follow the metadata group: no member had anything to show within {waited_ms} ms{}", lines(.members))]
+    NotReady {
+        /// How long it was waited for.
+        waited_ms: u64,
+        /// The members by address, and what each of them says.
+        members: Vec<(String, String)>,
+    },
     /// A member is not reached, has ended, or has nothing to say.
     #[error("follow metadata member {address}: {reason}")]
     Lost {
@@ -72,7 +90,11 @@ impl FollowError {
             Self::OtherIncarnation { .. } => ErrorKind::Conflict,
             Self::UnknownCommand { .. } | Self::UnknownState { .. } => ErrorKind::Unsupported,
             Self::Broken { .. } => ErrorKind::Corrupt,
-            Self::Lost { .. } => ErrorKind::Unavailable,
+            Self::Lost { .. } | Self::Lags { .. } | Self::NotReady { .. } => ErrorKind::Unavailable,
         }
     }
+}
+
+fn lines(members: &[(String, String)]) -> String {
+    members.iter().map(|(address, reason)| format!("\n  {address}: {reason}")).collect()
 }

@@ -13,8 +13,10 @@ mod calls;
 mod config;
 mod error;
 mod follower;
+mod lag;
 mod members;
 mod metrics;
+mod reason;
 mod remote;
 
 pub use config::RemoteConfig;

@@ -66,6 +66,10 @@ impl Members {
     }
 
     fn endpoint(&self, address: &str) -> Result<Endpoint, FollowError> {
+        // Without it, a port would be guessed from the scheme.
+        if address.contains('/') || address.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+            return Err(FollowError::Address { address: address.to_owned(), reason: "it is not HOST:PORT".to_owned() });
+        }
         let scheme = if self.config.tls.is_some() { "https" } else { "http" };
         let invalid = |error: tonic::transport::Error| FollowError::Address { address: address.to_owned(), reason: error.to_string() };
         let endpoint = Endpoint::from_shared(format!("{scheme}://{address}")).map_err(invalid)?;
@@ -81,21 +85,32 @@ impl Members {
         }
     }
 
-    /// All members, from a random one on; for calls that only the leader takes, the leader first.
-    pub(crate) fn order(&self) -> Vec<String> {
+    /// All members, from a random one on. For calls, which only the leader takes, the leader first; followers spread over all.
+    pub(crate) fn order(&self, lane: Lane) -> Vec<String> {
         let mut state = self.state.lock();
         let mut order = self.config.addresses.clone();
         let first = state.random.random_range(0..order.len());
         order.rotate_left(first);
-        if let Some(leader) = state.leader.clone() {
+        if let Some(leader) = state.leader.clone().filter(|_| lane == Lane::Calls) {
             order.retain(|address| *address != leader);
             order.insert(0, leader);
         }
         order
     }
 
-    pub(crate) fn set_leader(&self, leader: Option<String>) {
-        self.state.lock().leader = leader;
+    /// The leader's address, as far as is known.
+    pub(crate) fn leader(&self) -> Option<String> {
+        self.state.lock().leader.clone()
+    }
+
+    pub(crate) fn note_leader(&self, address: &str) {
+        self.state.lock().leader = Some(address.to_owned());
+    }
+
+    /// A member turned out not to lead. What was learnt of another meanwhile stands.
+    pub(crate) fn note_no_leader(&self, address: &str) {
+        let mut state = self.state.lock();
+        state.leader = state.leader.take().filter(|leader| leader != address);
     }
 
     /// The wait after this many failures in a row.

@@ -16,23 +16,75 @@ async fn shown(remote: &RemoteMetadata, index: CommitIndex) {
     timeout(PATIENCE, remote.wait_for(index)).await.unwrap().unwrap();
 }
 
+/// Creates a namespace, however often it takes.
+async fn applied(remote: &RemoteMetadata, name: &str) {
+    // Unavailable promises that nothing was done; an unknown outcome asks for the very same command again. Nothing else comes.
+    let id = loop {
+        match remote.propose(CommandBody::CreateNamespace { name: name.to_owned() }).await {
+            Ok((token, Reply::Namespace { id, .. })) => {
+                assert!(remote.manifest().version >= token.index, "what is answered is shown");
+                break id;
+            }
+            Err(ClientError::Unavailable { .. } | ClientError::UnknownOutcome { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(remote.manifest().names[name], id);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_followers_of_one_member_end_equal_to_it_and_never_go_back() {
     let group = Group::start(1, 16_384).await;
+    let member = group.members[&1].node.clone();
     let mut followers = Vec::new();
     for seed in 0..50 {
         followers.push(group.follow_all(seed).await);
     }
+    let metrics = member.metrics().snapshot();
+    assert_eq!((metrics.watchers, metrics.states_encoded), (50, 1), "one encoded state for all");
     let checks: Vec<_> = followers.iter().map(never_back).collect();
     for number in 0..40 {
         followers[number % 50].create_namespace(&format!("n{number}")).await.unwrap();
     }
-    let wanted = group.members[&1].node.manifest();
+    let wanted = member.manifest();
     for follower in &followers {
         shown(follower, wanted.version).await;
         assert_eq!(follower.manifest(), wanted);
         let metrics = follower.metrics();
         assert_eq!((metrics.states, metrics.lag()), (1, 0), "the rest came as deltas");
+    }
+    drop(followers);
+    for check in checks {
+        assert!(check.await.unwrap() > 0);
+    }
+    assert_eq!(member.metrics().snapshot().states_encoded, 1);
+    group.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn followers_of_three_members_never_go_back_while_the_lead_changes() {
+    let mut group = Group::start(3, 16_384).await;
+    let mut followers = Vec::new();
+    for seed in 0..12 {
+        followers.push(group.follow_all(seed).await);
+    }
+    let checks: Vec<_> = followers.iter().map(never_back).collect();
+    for round in 0..2 {
+        let lost = group.leader().await;
+        for (number, follower) in followers.iter().enumerate() {
+            follower.create_namespace(&format!("r{round}-{number}")).await.unwrap();
+        }
+        group.kill(lost).await;
+        group.leader().await;
+        applied(&followers[round], &format!("after-{round}")).await;
+        group.restart(lost).await;
+    }
+    let leader = group.leader().await;
+    let wanted = group.members[&leader].node.manifest();
+    for follower in &followers {
+        shown(follower, wanted.version).await;
+        // The log may have gone on since: with a new leader's blank entry.
+        assert_eq!(follower.manifest().names, wanted.names);
     }
     drop(followers);
     for check in checks {
@@ -50,19 +102,7 @@ async fn a_follower_survives_the_loss_of_members_and_proposals_find_the_leader()
     for round in 0..2 {
         let lost = group.leader().await;
         group.kill(lost).await;
-        // Unavailable promises that nothing was done; an unknown outcome asks for the very same command again. Nothing else comes.
-        let name = format!("after-{round}");
-        let id = loop {
-            match remote.propose(CommandBody::CreateNamespace { name: name.clone() }).await {
-                Ok((token, Reply::Namespace { id, .. })) => {
-                    assert!(remote.manifest().version >= token.index, "what is answered is shown");
-                    break id;
-                }
-                Err(ClientError::Unavailable { .. } | ClientError::UnknownOutcome { .. }) => {}
-                other => panic!("{other:?}"),
-            }
-        };
-        assert_eq!(remote.manifest().names[name.as_str()], id);
+        applied(&remote, &format!("after-{round}")).await;
         group.restart(lost).await;
     }
     let manifest = timeout(PATIENCE, remote.linearizable_manifest()).await.unwrap().unwrap();
@@ -103,6 +143,9 @@ async fn without_a_group_nothing_is_taken_in_and_the_error_says_where_it_was_loo
         "a call that was never sent changed nothing: {error}"
     );
     let error = remote.wait_ready(Duration::from_millis(300)).await.unwrap_err();
-    assert!(error.to_string().contains(&address), "{error}");
-    assert!(RemoteMetadata::start(RemoteConfig::new(vec![]), 1).is_err());
+    let text = error.to_string();
+    assert!(text.contains(&address) && text.contains("refused"), "{text}");
+    for none in [vec![], vec!["10.0.0.1".to_owned()], vec!["http://10.0.0.1:7401".to_owned()]] {
+        assert!(RemoteMetadata::start(RemoteConfig::new(none), 1).is_err());
+    }
 }

@@ -1,5 +1,6 @@
 //! What other services and people call.
 
+use crate::backups;
 use crate::status::{of_client_error, of_membership_error};
 use crate::watch::Watchers;
 use siltstone_format::command::CommandBody;
@@ -7,15 +8,19 @@ use siltstone_format::envelope::EnvelopeError;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{GroupStatus, MemberStatus};
 use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_metadata_publish::PublishInsight;
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_server::Group;
 use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 pub(crate) struct GroupService {
     pub(crate) node: MetadataNode,
     pub(crate) watchers: Watchers,
+    /// Where the member publishes when it leads.
+    pub(crate) publishing: Option<Arc<PublishInsight>>,
 }
 
 impl GroupService {
@@ -64,6 +69,7 @@ impl Group for GroupService {
     async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusResponse>, Status> {
         let status = self.node.status().await;
         let wal = self.node.wal_metrics().snapshot();
+        let publishing = self.publishing.as_ref().map(|insight| insight.state()).unwrap_or_default();
         Ok(Response::new(pb::StatusResponse {
             node_id: status.node_id,
             incarnation: status.incarnation.0,
@@ -80,6 +86,8 @@ impl Group for GroupService {
             slow_syncs: wal.syncs_longer_than_ms(100),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             not_ready: status.not_ready.unwrap_or_default(),
+            published_index: publishing.newest.map_or(0, |root| root.version.0),
+            publish_failure: publishing.failure.unwrap_or_default(),
             command_version: u32::from(status.command_version),
             command_version_max: u32::from(status.command_version_max),
         }))
@@ -128,5 +136,16 @@ impl Group for GroupService {
         self.node.take_snapshot().await;
         let index = self.node.status().await.snapshot_index.unwrap_or(0);
         Ok(Response::new(pb::TakeSnapshotResponse { index }))
+    }
+    async fn take_backup(&self, request: Request<pb::TakeBackupRequest>) -> Result<Response<pb::TakeBackupResponse>, Status> {
+        backups::take(&self.node, self.publishing.is_some(), &request.into_inner().name).await.map(Response::new)
+    }
+
+    async fn list_backups(&self, _: Request<pb::ListBackupsRequest>) -> Result<Response<pb::ListBackupsResponse>, Status> {
+        backups::list(&self.node).await.map(Response::new)
+    }
+
+    async fn remove_backup(&self, request: Request<pb::RemoveBackupRequest>) -> Result<Response<pb::RemoveBackupResponse>, Status> {
+        backups::remove(&self.node, &request.into_inner().name).await.map(Response::new)
     }
 }

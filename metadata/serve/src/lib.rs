@@ -6,9 +6,11 @@
 //! ```
 //! What is deliberately not here: Raft, the machine, and which process runs a member.
 
+mod backups;
 mod convert;
 mod group;
 mod metrics;
+mod metrics_publish;
 mod peers;
 mod server;
 mod state_cache;

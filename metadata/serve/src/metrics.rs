@@ -1,5 +1,6 @@
 //! A member's counters for Prometheus.
 
+use crate::metrics_publish::PublishCounters;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet};
@@ -10,17 +11,21 @@ use prometheus_client::registry::{Registry, Unit};
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::{GroupStatus, PROPOSAL_BUCKETS_MS, Role};
 use siltstone_metadata_client::MetadataClient;
+use siltstone_metadata_publish::PublishInsight;
 use siltstone_wal::LATENCY_BUCKETS_MS;
 use std::fmt;
 
 /// What the text is, for the `content-type` header. Source: OpenMetrics 1.0, section 2.3.
 pub const METRICS_CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// A member's counters as OpenMetrics text.
-pub async fn metrics_text(node: &MetadataNode) -> String {
+/// A member's counters as OpenMetrics text, with those of its publisher where it has one.
+pub async fn metrics_text(node: &MetadataNode, publishing: Option<&PublishInsight>) -> String {
     let status = node.status().await;
     let mut registry = Registry::with_prefix("siltstone_metadata");
     registry.register_collector(Box::new(Counters { node: node.clone(), status }));
+    if let Some(publishing) = publishing {
+        registry.register_collector(Box::new(PublishCounters(publishing.state())));
+    }
     let mut text = String::new();
     // Writing to a string does not fail; an empty answer would show in the scrape.
     let _ = encode(&mut text, &registry);
@@ -42,7 +47,7 @@ impl Collector for Counters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let (wal, own, status) = (self.node.wal_metrics().snapshot(), self.node.metrics().snapshot(), &self.status);
         let version = self.node.manifest().version.0;
-        let gauges: [(&str, &str, u64); 9] = [
+        let gauges: [(&str, &str, u64); 10] = [
             ("is_leader", "Whether this member leads the group.", u64::from(status.role == Role::Leader)),
             ("is_ready", "Whether this member has a leader and has applied what it knows.", u64::from(status.not_ready.is_none())),
             ("term", "The newest term that this member knows.", status.term),
@@ -56,6 +61,7 @@ impl Collector for Counters {
             ("snapshot_index", "The last place that this member's newest snapshot covers.", status.snapshot_index.unwrap_or(0)),
             ("voters", "Members with a vote.", status.members.iter().filter(|member| member.is_voter).count() as u64),
             ("proposals_in_flight", "Proposals at this member that wait for their outcome.", own.in_flight),
+            ("watchers", "Indexers and others that follow this member now.", own.watchers),
         ];
         for (name, help, value) in gauges {
             gauge(&mut encoder, name, help, value)?;
@@ -63,12 +69,17 @@ impl Collector for Counters {
         let stall = ConstGauge::new(status.stall.as_secs_f64());
         let help = "How long the disk's operation in flight has taken.";
         stall.encode(encoder.encode_descriptor("disk_stall", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
-        let counters: [(&str, &str, u64); 11] = [
+        let counters: [(&str, &str, u64); 12] = [
             ("proposals_unavailable", "Proposals that were not taken in.", own.unavailable),
             ("proposals_unknown", "Proposals of which the outcome is unknown.", own.unknown),
             ("leader_changes", "How often this member saw another leader than before.", own.leader_changes),
             ("candidacies", "How often this member stood for election.", own.candidacies),
             ("leader_silences", "How often this member fell silent as a leader, for its disk or for want of a quorum.", own.silences),
+            (
+                "states_encoded",
+                "How often the whole state was encoded for those who follow this member: once for all that need it.",
+                own.states_encoded,
+            ),
             ("wal_batches", "Writes of the log, each followed by one sync.", wal.batches),
             ("wal_operations", "Operations that those writes carried.", wal.operations),
             ("wal_written_bytes", "Bytes of records written to the log.", wal.written_bytes),
@@ -86,7 +97,7 @@ impl Collector for Counters {
     }
 }
 
-fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
+pub(crate) fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> Result<(), fmt::Error> {
     let metric = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
     metric.encode(encoder.encode_descriptor(name, help, None, MetricType::Gauge)?)
 }

@@ -8,6 +8,7 @@ use crate::watch::Watchers;
 use siltstone_core::Incarnation;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
+use siltstone_metadata_publish::PublishInsight;
 use siltstone_proto::metadata::v1::group_server::GroupServer;
 use siltstone_proto::metadata::v1::peers_server::PeersServer;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct ServeConfig {
     pub tls: Option<TlsFiles>,
     /// Its way to the others, which learns the group's life from here.
     pub transport: Arc<GrpcTransport>,
+    /// How its publisher does, where it publishes to an object store.
+    pub publishing: Option<Arc<PublishInsight>>,
 }
 
 /// Why serving ended, or did not begin.
@@ -54,7 +57,7 @@ pub enum ServeError {
 /// # Errors
 /// [`ServeError`]
 pub async fn serve(config: ServeConfig, node: MetadataNode, mut stop: watch::Receiver<bool>) -> Result<(), ServeError> {
-    let ServeConfig { listener, node_id, tls, transport } = config;
+    let ServeConfig { listener, node_id, tls, transport, publishing } = config;
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_not_serving::<GroupServer<GroupService>>().await;
     let reflection = tonic_reflection::server::Builder::configure()
@@ -67,8 +70,8 @@ pub async fn serve(config: ServeConfig, node: MetadataNode, mut stop: watch::Rec
         builder = builder.tls_config(tls.server()?).map_err(|error| tls.invalid(&error))?;
     }
     let peers = PeersServer::new(PeersService { node: node.clone(), node_id }).max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let group =
-        GroupServer::new(GroupService { node: node.clone(), watchers: Watchers::new(node.clone()) }).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let group = GroupService { node: node.clone(), watchers: Watchers::new(node.clone()), publishing };
+    let group = GroupServer::new(group).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let router = builder.add_service(reflection).add_service(health_service).add_service(peers).add_service(group);
 
     let watched = tokio::spawn(async move {

@@ -5,7 +5,6 @@ use siltstone_core::CommitToken;
 use siltstone_format::snapshot::encode_blob;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use tokio::sync::Mutex;
 use tonic::Status;
@@ -26,7 +25,6 @@ pub(crate) struct EncodedState {
 pub(crate) struct StateCache {
     /// Locked while a state is encoded, so that all who need one wait for the same.
     newest: Mutex<(Weak<EncodedState>, Option<Arc<EncodedState>>)>,
-    pub(crate) encoded: AtomicU64,
 }
 
 impl StateCache {
@@ -45,7 +43,7 @@ impl StateCache {
         let token = manifest.token();
         let bytes = tokio::task::spawn_blocking(move || encode_blob(&manifest)).await;
         let bytes = bytes.map_err(|error| Status::unavailable(error.to_string()))?.map_err(|error| Status::internal(error.to_string()))?;
-        self.encoded.fetch_add(1, Ordering::Relaxed);
+        node.metrics().count_state_encoded();
         let state = Arc::new(EncodedState { token, bytes: bytes.into() });
         *newest = (Arc::downgrade(&state), (state.bytes.len() <= KEPT_BYTES_MAX).then(|| state.clone()));
         Ok(state)

@@ -61,17 +61,18 @@ impl Watchers {
     pub(crate) fn watch(&self, request: pb::WatchRequest) -> impl futures::Stream<Item = Result<pb::WatchResponse, Status>> + Send + use<> {
         let from = request.from.unwrap_or_default();
         let from = CommitToken { incarnation: Incarnation(from.incarnation), index: CommitIndex(from.index) };
+        self.node.metrics().count_watcher();
         let watcher = Watcher { node: self.node.clone(), states: self.states.clone(), step: Step::Begin { from } };
         futures::stream::try_unfold(watcher, |mut watcher| async move {
             let event = watcher.next().await?;
             Ok(Some((pb::WatchResponse { event: Some(event) }, watcher)))
         })
     }
+}
 
-    /// How often the state was encoded.
-    #[cfg(test)]
-    fn states_encoded(&self) -> u64 {
-        self.states.encoded.load(std::sync::atomic::Ordering::Relaxed)
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.node.metrics().count_watcher_gone();
     }
 }
 

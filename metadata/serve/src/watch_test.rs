@@ -85,7 +85,7 @@ async fn fifty_watchers_cost_one_encoding_and_share_the_bytes_of_commands() {
         let Event::Deltas(deltas) = stream.next().await.unwrap().unwrap().event.unwrap() else { panic!("it needs no state") };
         addresses.extend(deltas.deltas.iter().map(|delta| delta.command.as_ptr() as usize));
     }
-    assert_eq!(watchers.states_encoded(), 1, "one state for all");
+    assert_eq!(node.metrics().snapshot().states_encoded, 1, "one state for all");
     assert_eq!(addresses.len(), 20, "one copy of each command for all");
     node.shutdown().await;
 }
@@ -105,7 +105,7 @@ async fn who_is_too_far_behind_or_of_another_life_gets_the_whole_state() {
     let mut other = Machine::new();
     let elsewhere = CommitToken { incarnation: Incarnation(8), index: last };
     assert_eq!(follow(watchers.watch(from(elsewhere)), &mut other, last).await, 1);
-    assert_eq!(watchers.states_encoded(), 2);
+    assert_eq!(node.metrics().snapshot().states_encoded, 2);
     node.shutdown().await;
 }
 

@@ -18,6 +18,8 @@ pub struct NodeMetrics {
     leader_changes: AtomicU64,
     candidacies: AtomicU64,
     silences: AtomicU64,
+    watchers: AtomicU64,
+    states_encoded: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -40,6 +42,10 @@ pub struct NodeMetricsSnapshot {
     pub candidacies: u64,
     /// How often it fell silent as a leader, for its disk or for want of a quorum.
     pub silences: u64,
+    /// Who follows this member now.
+    pub watchers: u64,
+    /// How often the whole state was encoded for whoever follows this member.
+    pub states_encoded: u64,
 }
 
 /// How a proposal ended.
@@ -86,6 +92,8 @@ impl NodeMetrics {
             leader_changes: get(&self.leader_changes),
             candidacies: get(&self.candidacies),
             silences: get(&self.silences),
+            watchers: get(&self.watchers),
+            states_encoded: get(&self.states_encoded),
         }
     }
 
@@ -104,6 +112,21 @@ impl NodeMetrics {
             Outcome::Unavailable => _ = self.unavailable.fetch_add(1, Ordering::Relaxed),
             Outcome::Unknown => _ = self.unknown.fetch_add(1, Ordering::Relaxed),
         }
+    }
+
+    /// Somebody begins to follow this member.
+    pub fn count_watcher(&self) {
+        self.watchers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Somebody who followed this member does no longer.
+    pub fn count_watcher_gone(&self) {
+        self.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// The whole state was encoded for those who follow.
+    pub fn count_state_encoded(&self) {
+        self.states_encoded.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn count_leader_change(&self) {

@@ -32,8 +32,8 @@ use siltstone_format::{
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use siltstone_wal::{Slot, Wal, WalError, WalMetrics, WalParts};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub(crate) is_handing_over: AtomicBool,
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
+    /// Why no proposals are taken in any more.
+    refusal: OnceLock<String>,
     pub(crate) blocking: Blocking,
     clock: Arc<dyn Clock>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -149,6 +151,7 @@ impl MetadataNode {
             is_leaving: AtomicBool::new(false),
             is_handing_over: AtomicBool::new(false),
             is_asked_to_campaign: AtomicBool::new(false),
+            refusal: OnceLock::new(),
             blocking,
             clock,
             tasks: Mutex::new(Vec::new()),
@@ -235,6 +238,13 @@ impl MetadataNode {
         self.inner.is_leaving.store(false, Ordering::Release);
     }
 
+    /// Takes in no more proposals from now on, and says why: the group has no right any more to what it decides about. Its log stays as it is.
+    pub fn refuse_proposals(&self, reason: &str) {
+        if self.inner.refusal.set(reason.to_owned()).is_ok() {
+            tracing::error!(reason, "this metadata member takes in no more proposals");
+        }
+    }
+
     /// Answers another member: the serving side of a [`Transport`]. `directory` is [`Peer::directory`](crate::raft::Peer) as the other one meant it.
     ///
     /// # Errors
@@ -315,6 +325,9 @@ impl Inner {
         if let Some(reason) = self.end() {
             return Readiness::Failed { reason };
         }
+        if let Some(reason) = self.refusal.get() {
+            return not_yet(reason);
+        }
         if self.raft.metrics().borrow().current_leader.is_none() {
             return not_yet("the group has no leader");
         }
@@ -381,6 +394,9 @@ impl Inner {
         let unavailable = |reason: String| ClientError::Unavailable { reason };
         if let Some(reason) = self.end() {
             return Err(ClientError::Ended { reason });
+        }
+        if let Some(reason) = self.refusal.get() {
+            return Err(unavailable(reason.clone()));
         }
         if self.is_stalled.load(Ordering::Acquire) {
             return Err(unavailable("the disk of the group's leader does not answer".to_owned()));

@@ -202,7 +202,8 @@ fn reads_less(id: u64, version: u16) -> String {
 }
 
 impl MetadataNode {
-    /// A message of another member was not read. Where the cause is that it was written by a newer program, this member ends: see [`FatalError::Newer`].
+    /// A message of another member was not read. Where the cause is that it was written by a newer program, this member ends: see
+    /// [`FatalError::Newer`].
     pub fn report_unreadable(&self, error: &EnvelopeError) {
         if matches!(error, EnvelopeError::Version { .. }) {
             self.inner.end_as_too_old(error.to_string());

@@ -43,7 +43,7 @@ pub(in crate::serve) fn routes(state: HttpState) -> Router {
 
 /// Whether this node takes entries now.
 async fn ready(State(state): State<HttpState>) -> Response {
-    match state.ingest.storage().trouble() {
+    match state.ingest.trouble() {
         None => "ready\n".into_response(),
         Some(trouble) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {}\n", trouble.cause)).into_response(),
     }

@@ -1,5 +1,6 @@
 //! The machine by example. Random histories are in `tests/model`.
 
+mod backups;
 mod batches;
 mod group_lives;
 mod indexes;

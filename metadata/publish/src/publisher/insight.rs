@@ -62,7 +62,8 @@ impl PublishInsight {
         self.0.lock().failure = None;
     }
 
-    pub(super) fn note_failure(&self, error: &PublishError) {
+    /// Notes that publishing fails.
+    pub fn note_failure(&self, error: &PublishError) {
         let mut state = self.0.lock();
         state.failures += 1;
         state.failure = Some(error.to_string());

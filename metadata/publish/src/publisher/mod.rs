@@ -79,6 +79,13 @@ impl Publisher {
         Self { config, store, client, clock, lead, insight: Arc::default(), term: None, owner_checked_at: None }
     }
 
+    /// Notes how it does there, instead of in a place of its own.
+    #[must_use]
+    pub fn noting_in(mut self, insight: Arc<PublishInsight>) -> Self {
+        self.insight = insight;
+        self
+    }
+
     /// How it does.
     #[must_use]
     pub fn insight(&self) -> Arc<PublishInsight> {

@@ -111,3 +111,19 @@ async fn what_a_former_life_was_asked_for_is_dropped() {
     assert_eq!(backups_of(&group.manifest()), []);
     assert_eq!(list_backups(group.store.as_ref()).await, Ok(Vec::new()));
 }
+
+/// As of a newer program, before its members all were.
+#[tokio::test]
+async fn nothing_is_collected_while_a_backup_is_not_understood() {
+    let group = Group::in_memory();
+    group.metadata.put_setting(&backup_key("monday"), Some(b"of a later version".to_vec()), None).await.expect("a setting");
+    let (mut publisher, _) = group.publisher(eager());
+    for step in 0..3 {
+        group.create_namespaces(&format!("a{step}"), 3).await;
+        publisher.round().await.expect("a root");
+    }
+    assert_eq!(group.keys(PathKind::SnapshotRoot).await.len(), 3);
+    remove_backup(group.metadata.as_ref(), "monday").await.expect("removed");
+    publisher.round().await.expect("a root");
+    assert_eq!(group.keys(PathKind::SnapshotRoot).await.len(), 1);
+}

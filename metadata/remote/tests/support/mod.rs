@@ -79,7 +79,7 @@ impl Group {
         for number in 0..commands {
             node.create_namespace(&format!("before-{number}")).await.unwrap();
         }
-        let served = serve(ServeConfig { listener, node_id: id, tls: None, transport }, node.clone(), stopped);
+        let served = serve(ServeConfig { listener, node_id: id, tls: None, transport, publishing: None }, node.clone(), stopped);
         let server = tokio::spawn(async move {
             served.await.unwrap();
         });
