@@ -59,7 +59,7 @@ pub fn read_survivor(disk: &dyn Disk, dir: &Path) -> Result<Survivor, StartError
     let newest = read_newest(disk, &dir.join("snapshots"), log.get(Slot::Snapshot), purged, COMMAND_VERSION)?;
     let (mut machine, mut last, mut membership) = match newest {
         None => (Machine::new(), None, Membership::default()),
-        Some(newest) => (newest.machine, newest.meta.last_log_id, newest.meta.last_membership),
+        Some((_, newest)) => (newest.machine, newest.meta.last_log_id, newest.meta.last_membership),
     };
     if machine.manifest().version.0 > last.map_or(0, |last| last.index) {
         return Err(lost("its snapshot's state is of a later position than the snapshot"));
