@@ -117,19 +117,14 @@ fn with_siltstone(lines: &[Line], threads: usize) -> anyhow::Result<Measured> {
     let dir = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).max_blocking_threads(threads + 2).enable_all().build()?;
     runtime.block_on(async {
-        let parts = DevParts {
-            disk: Arc::new(RealDisk),
-            clock: Arc::new(SystemClock),
-            random: 1,
-            on_fatal: Arc::new(|cause| panic!("{cause}")),
-        };
+        let parts = DevParts { disk: Arc::new(RealDisk), clock: Arc::new(SystemClock), random: 1, on_fatal: Arc::new(|cause| panic!("{cause}")) };
         let node = DevNode::start(DevConfig::new(dir.path().to_owned()), parts).await?;
         let all = || NamespaceSet::All;
         let scope = Arc::new(CallerScope::from_authenticator(Principal("bench".to_owned()), all(), all(), all()));
         // Namespaces are there, as tantivy's index and schema are: making one is a commit of its own, once in its life.
         let names: BTreeSet<&str> = lines.iter().map(|line| line.namespace.as_str()).collect();
         for name in names {
-            node.metadata().create_namespace(name).await?;
+            node.indexer().views().metadata().create_namespace(name).await?;
         }
         let started = Instant::now();
         let mut writes = tokio::task::JoinSet::new();
@@ -155,7 +150,7 @@ fn with_siltstone(lines: &[Line], threads: usize) -> anyhow::Result<Measured> {
         let acknowledged_s = started.elapsed().as_secs_f64();
         node.indexer().settle().await?;
         let seconds = started.elapsed().as_secs_f64();
-        let totals = siltstone_metadata_client::MetadataClient::manifest(node.metadata()).totals;
+        let totals = node.indexer().views().metadata().manifest().totals;
         anyhow::ensure!(totals.rows as usize == lines.len(), "{} rows exist, {} were written", totals.rows, lines.len());
         node.shutdown().await;
         Ok(Measured { seconds, acknowledged_s, stored_bytes: totals.pack_bytes + totals.segment_bytes + totals.slice_bytes })

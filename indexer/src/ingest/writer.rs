@@ -244,7 +244,8 @@ impl Writer {
     async fn provide_chunk_ids(&mut self, needed: usize) -> Result<(), IngestError> {
         if self.appender.chunk_ids_left() < needed {
             let count = ID_BLOCK.max(u32::try_from(needed).unwrap_or(u32::MAX));
-            let first = retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_chunk_ids(self.held.epoch(), count)).await?;
+            let first =
+                retried(&self.config.patience, &self.flusher.group, || self.flusher.metadata.allocate_chunk_ids(self.held.epoch(), count)).await?;
             self.appender.add_chunk_ids(first, count);
         }
         Ok(())

@@ -60,6 +60,10 @@ impl Group for Lagging {
         self.refuse()
     }
 
+    async fn renew_leases(&self, _: Request<pb::RenewLeasesRequest>) -> Result<Response<pb::RenewLeasesResponse>, Status> {
+        self.refuse()
+    }
+
     async fn status(&self, _: Request<pb::StatusRequest>) -> Result<Response<pb::StatusResponse>, Status> {
         self.refuse()
     }

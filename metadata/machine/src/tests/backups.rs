@@ -34,7 +34,7 @@ fn what_a_backup_names_is_kept_until_it_is_removed_and_what_came_later_is_not() 
     let first = *group.machine.manifest().batches.keys().next().unwrap();
     group.back_up("monday");
     let later = group.closed(writer, shop, 5);
-    let second = *group.machine.manifest().batches.keys().last().unwrap();
+    let second = *group.machine.manifest().batches.keys().next_back().unwrap();
     for chunk in [named, later] {
         let seal = group.seal(job, shop, &[chunk]);
         assert_eq!(group.apply(CommandBody::CommitSeal(seal)), Reply::Done);

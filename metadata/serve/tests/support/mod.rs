@@ -104,7 +104,8 @@ impl Served {
         let node = MetadataNode::start(node_config, parts).await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (stop, stopped) = watch::channel(false);
-        drop(tokio::spawn(serve(ServeConfig { listener, node_id: id, tls: tls.cloned(), transport }, node.clone(), stopped)));
+        let config = ServeConfig { listener, node_id: id, tls: tls.cloned(), transport, publishing: None };
+        drop(tokio::spawn(serve(config, node.clone(), stopped)));
         Self { node, address, disk, stop }
     }
 
