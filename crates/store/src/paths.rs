@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Numbers are 16 lower-case hexadecimal digits, and the hash of a shard's content is 64, so that the order of keys is the order of numbers. A shard
-//! has the position of its first root in its key: a key that was once deleted is never used again, even if the same content comes back. Every key but
-//! the owner's carries the incarnation of the metadata group and the epoch of the maker: what a fenced epoch made and no manifest names can be found by
-//! a list and deleted. No name that a user chose is ever part of a key.
+//! has the position of its first root in its key: a key that was once deleted is never used again, even if the same content comes back. Every key
+//! but the owner's carries the incarnation of the metadata group and the epoch of the maker: what a fenced epoch made and no manifest names can be
+//! found by a list and deleted. No name that a user chose is ever part of a key.
 //!
 //! What is deliberately not here: the stores, and what the objects hold (`siltstone-format`).
 

@@ -1,5 +1,5 @@
 //! Publishers that take the lead from each other on a store whose requests take their time, and take effect long after they were given up: whatever
-//! the order, the newest root and each backup can be loaded, and are what the group's state was.
+//! the order, the newest root and each backup can be loaded, and are what the group's state was (MF-1).
 
 use crate::support::{LIFE, TestLead};
 use async_trait::async_trait;
