@@ -36,7 +36,10 @@ async fn metrics_health_status_and_dump_tell_of_the_same_group() {
         *group.members.keys().find(|id| **id != leader).unwrap()
     };
     group.kill(follower);
-    group.flags.extend(["--listen-metrics".to_owned(), "127.0.0.1:0".to_owned()]);
+    // With an object store, so that it tells of publishing.
+    let store = tempfile::tempdir().unwrap();
+    let store_flag = store.path().to_str().unwrap().to_owned();
+    group.flags.extend(["--listen-metrics".to_owned(), "127.0.0.1:0".to_owned(), "--store".to_owned(), store_flag]);
     let line = group.spawn(follower, &[]);
     let addr = line.trim().rsplit(' ').next().unwrap().to_owned();
     let index = group.put_at_leader("after", b"v").await;

@@ -57,6 +57,8 @@ async fn a_member_that_is_cut_off_comes_back_without_an_election() {
     let group = Group::start(&[1, 2, 3], &[]).await;
     let leader = group.leader(None).await;
     let cut = *group.members.keys().find(|id| **id != leader).unwrap();
+    // From here on the group has heard from each member which commands it reads.
+    group.put_at_leader("before", b"0").await;
     let term = group.status(leader).await.unwrap().term;
     group.proxies[&cut].set_cut(true);
     group.put_at_leader("during", b"1").await;

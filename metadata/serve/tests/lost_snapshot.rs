@@ -25,6 +25,15 @@ async fn leader<'n>(nodes: &[&'n MetadataNode]) -> &'n MetadataNode {
     }
 }
 
+async fn put(nodes: &[&MetadataNode], key: &str) {
+    let body = CommandBody::PutSetting { key: key.to_owned(), value: Some(vec![7; 16_000]), expected: None };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !matches!(leader(nodes).await.propose(body.clone()).await, Ok((_, Reply::Setting { .. }))) {
+        assert!(Instant::now() < deadline, "nobody takes {key}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_that_is_lost_half_way_holds_its_follower_up_for_seconds_only() {
     let mut listeners = listeners(&[1, 2, 3]).await;
@@ -41,14 +50,17 @@ async fn a_snapshot_that_is_lost_half_way_holds_its_follower_up_for_seconds_only
     for member in served.values() {
         member.node.wait_ready(Duration::from_secs(60)).await.unwrap();
     }
+    // Once this is taken in, the group has heard from each member which commands it reads.
+    let nodes: Vec<&MetadataNode> = served.values().map(|member| &member.node).collect();
+    put(&nodes, "first").await;
+    drop(nodes);
     // While it is away, the others write more than its log could ever bring it.
     let away = served.remove(&3).unwrap();
     let (disk, address) = (away.disk.clone(), away.address.clone());
     away.stop().await;
     let nodes: Vec<&MetadataNode> = served.values().map(|member| &member.node).collect();
     for number in 0..80 {
-        let body = CommandBody::PutSetting { key: format!("k{number}"), value: Some(vec![7; 16_000]), expected: None };
-        while !matches!(leader(&nodes).await.propose(body.clone()).await, Ok((_, Reply::Setting { .. }))) {}
+        put(&nodes, &format!("k{number}")).await;
     }
     // The snapshot has more than twice as much.
     proxy.lose_after(512 << 10);
