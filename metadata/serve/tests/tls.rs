@@ -87,7 +87,9 @@ async fn who_has_no_certificate_of_the_authority_is_refused_with_the_reason() {
     // It trusts the member, and the member does not trust it.
     let foreign = TlsFiles { authority: good.authority.clone(), ..other.files("foreign", "127.0.0.1", false) };
     let text = refused(Some(&foreign), &server.address).await;
-    assert!(text.contains("UnknownCA") || text.contains("DecryptError"), "{text}");
+    // The member refuses after this side's handshake is done (RFC 8446, 4.4.2.4): its alert comes, or the end of the connection is seen first.
+    let reasons = ["UnknownCA", "DecryptError", "connection closed", "broken pipe", "Connection reset"];
+    assert!(reasons.iter().any(|reason| text.contains(reason)), "{text}");
     // It is trusted, and does not trust the member.
     let suspicious = TlsFiles { authority: other.files("suspicious", "x", false).authority, ..good.clone() };
     let text = refused(Some(&suspicious), &server.address).await;
