@@ -14,8 +14,9 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// How long nothing is renewed at first, and how often it is tried until the group has said how long its lease is: it may be shorter than usual.
-const FIRST_AFTER: Duration = Duration::from_millis(250);
+/// How long nothing is renewed at first, and how soon it is tried again after a failure: until the group has said how long its lease is, it may be
+/// shorter than usual, and a try that got no answer has taken a third of one.
+const SOON: Duration = Duration::from_millis(250);
 
 type Held = Mutex<BTreeMap<Epoch, Arc<AtomicBool>>>;
 
@@ -80,14 +81,16 @@ impl Drop for HeldEpoch {
 }
 
 async fn renew_all(metadata: Arc<dyn MetadataClient>, held: Arc<Held>) {
-    let (mut third, mut next) = (LEASE / RENEWALS_A_LEASE, FIRST_AFTER);
+    let (mut third, mut next) = (LEASE / RENEWALS_A_LEASE, SOON);
     loop {
         sleep(next).await;
         let epochs: Vec<Epoch> = held.lock().iter().filter(|(_, is_over)| !is_over.load(Ordering::Acquire)).map(|(epoch, _)| *epoch).collect();
         if epochs.is_empty() {
             continue;
         }
-        match timeout(third, metadata.renew(&epochs)).await {
+        let renewed = timeout(third, metadata.renew(&epochs)).await;
+        next = SOON.min(third);
+        match renewed {
             Ok(Ok(Renewal { over, lease })) => {
                 third = (lease / RENEWALS_A_LEASE).max(Duration::from_millis(1));
                 next = third;

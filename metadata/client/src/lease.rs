@@ -7,7 +7,7 @@ use std::time::Duration;
 /// How long an epoch lives without a renewal, where nobody says otherwise.
 pub const LEASE: Duration = Duration::from_secs(10);
 
-/// Renewals that fit a lease: two may be lost.
+/// Renewals that fit a lease: two may be refused, or one may get no answer.
 pub(crate) const RENEWALS_A_LEASE: u32 = 3;
 
 /// What became of a renewal.

@@ -49,11 +49,7 @@ pub(super) async fn roots(store: &dyn ObjectStore) -> Result<Vec<RootKey>, LoadE
 
 /// The roots of one life, the newest last.
 pub(crate) async fn roots_of(store: &dyn ObjectStore, incarnation: Incarnation) -> Result<Vec<RootKey>, StoreError> {
-    let objects = match list_all(store, &kind_prefix(PathKind::SnapshotRoot, incarnation)).await {
-        Ok(objects) => objects,
-        Err(error) if error.is_not_found() => Vec::new(),
-        Err(error) => return Err(error),
-    };
+    let objects = list_all(store, &kind_prefix(PathKind::SnapshotRoot, incarnation)).await?;
     let root = |key| match ObjectPath::parse(key) {
         Ok(ObjectPath::SnapshotRoot { incarnation, epoch, index }) => Some(RootKey { incarnation, epoch, version: index }),
         // Not ours to judge.

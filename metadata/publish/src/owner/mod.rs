@@ -132,11 +132,7 @@ async fn standing(store: &dyn ObjectStore, incarnation: Incarnation) -> Result<O
 
 /// The incarnations that owner objects name by their keys.
 async fn owners(store: &dyn ObjectStore) -> Result<Vec<Incarnation>, OwnerError> {
-    let objects = match list_all(store, &owners_prefix()).await {
-        Ok(objects) => objects,
-        Err(error) if error.is_not_found() => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
+    let objects = list_all(store, &owners_prefix()).await?;
     let owner = |key| match ObjectPath::parse(key) {
         Ok(ObjectPath::Owner { incarnation }) => Some(incarnation),
         _ => None,

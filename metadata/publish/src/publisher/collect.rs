@@ -133,11 +133,7 @@ fn is_made_before(shard: &ObjectPath, before: ShardMaker) -> bool {
 }
 
 async fn shards_of(store: &dyn ObjectStore, incarnation: Incarnation) -> Result<Vec<ObjectPath>, StoreError> {
-    let objects = match list_all(store, &kind_prefix(PathKind::SnapshotShard, incarnation)).await {
-        Ok(objects) => objects,
-        Err(error) if error.is_not_found() => Vec::new(),
-        Err(error) => return Err(error),
-    };
+    let objects = list_all(store, &kind_prefix(PathKind::SnapshotShard, incarnation)).await?;
     // What has another form is not ours to judge.
     Ok(objects.iter().filter_map(|object| ObjectPath::parse(&object.key).ok()).collect())
 }
