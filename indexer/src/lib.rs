@@ -9,6 +9,7 @@ pub mod gc;
 pub mod index;
 pub mod ingest;
 mod job;
+mod keys;
 pub mod merge;
 pub mod node;
 mod patience;

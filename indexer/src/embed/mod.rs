@@ -10,6 +10,7 @@ mod models;
 pub use models::{ModelError, Models, open as open_model};
 
 use crate::job::{JobLife, repeated};
+use crate::keys;
 use crate::problems::Problems;
 use crate::view::{LiveRows, Packs, Segments, VectorSets, ViewError};
 use known::{Known, Wanted};
@@ -20,7 +21,6 @@ use siltstone_format::container::{ObjectKind, ObjectWriter, SectionKind};
 use siltstone_format::manifest::{CheckedRange, Manifest, ModelRecord, ModelState, NamespaceManifest, ObjectRecord, VectorSetRecord};
 use siltstone_format::vectors::{PatternVectors, PatternVectorsError};
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
-use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectStore, StoreError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -284,7 +284,7 @@ impl EmbedJob {
         }
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
+        let key = keys::of_object(manifest, epoch, object);
         self.store.put(&key, finished.bytes.into()).await?;
         let gone: Vec<VectorSetId> = parts.values().flat_map(|part| part.sets_in.iter().copied()).collect();
         let commit = CommitVectors { epoch, object: record, parts: parts.into_values().collect() };

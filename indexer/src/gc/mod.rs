@@ -6,6 +6,7 @@
 //! What is deliberately not here: who retires what (the metadata group).
 
 use crate::job::JobLife;
+use crate::keys;
 use crate::problems::Problems;
 use siltstone_core::{BatchId, ErrorKind, Incarnation, ObjectId};
 use siltstone_format::manifest::{Fate, Manifest};
@@ -120,14 +121,13 @@ impl GarbageCollector {
     /// only the record goes.
     async fn collect_retired(&self, manifest: &Manifest) -> Result<u64, GcError> {
         let before_ms = manifest.state_time_ms - self.config.keep_ms;
-        let incarnation = manifest.incarnation;
         let batches: Vec<_> = manifest.batches_retired_before(before_ms).collect();
         let objects: Vec<_> = manifest.objects_retired_before(before_ms).copied().collect();
         for batch in batches.iter().filter(|batch| !manifest.is_of_former_life(batch.epoch)) {
-            self.store.delete(&ObjectPath::Batch { incarnation, epoch: batch.epoch, batch: batch.id }.key()).await?;
+            self.store.delete(&keys::of_batch(manifest, batch.epoch, batch.id)).await?;
         }
         for object in objects.iter().filter(|object| !manifest.is_of_former_life(object.epoch)) {
-            self.store.delete(&ObjectPath::Object { incarnation, epoch: object.epoch, object: object.id }.key()).await?;
+            self.store.delete(&keys::of_object(manifest, object.epoch, object.id)).await?;
         }
         let (batches, objects): (Vec<BatchId>, Vec<ObjectId>) =
             (batches.iter().map(|batch| batch.id).collect(), objects.iter().map(|object| object.id).collect());

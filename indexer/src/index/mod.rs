@@ -10,6 +10,7 @@ mod plan;
 pub use plan::{IndexConfig, IndexPlan};
 
 use crate::job::{JobLife, repeated};
+use crate::keys;
 use crate::problems::Problems;
 use crate::view::{Packs, VectorIndexes, ViewError};
 use parking_lot::Mutex as SyncMutex;
@@ -20,7 +21,6 @@ use siltstone_format::command::{CommitIndexes, IndexPart};
 use siltstone_format::container::{ObjectKind, ObjectWriter, SectionKind};
 use siltstone_format::manifest::{ChunkList, Manifest, NamespaceManifest, ObjectRecord, VectorIndexRecord};
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
-use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectStore, StoreError};
 use siltstone_vector::{BuildOptions, Metric, VectorError, VectorSpace, Vectors};
 use std::sync::Arc;
@@ -169,7 +169,7 @@ impl VectorIndexer {
         };
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
+        let key = keys::of_object(manifest, epoch, object);
         self.store.put(&key, finished.bytes.into()).await?;
         let replaced: Vec<VectorIndexId> = plan.replaced.iter().map(|index| index.id).collect();
         let part = IndexPart { namespace: namespace.id, indexes_in: replaced.clone(), indexes_out: vec![index] };

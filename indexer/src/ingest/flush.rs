@@ -5,6 +5,7 @@ use super::error::IngestError;
 use super::group::GroupHealth;
 use super::storage::StorageHealth;
 use crate::Patience;
+use crate::keys;
 use crate::view::LiveRows;
 use bytes::Bytes;
 use siltstone_core::{BatchId, CommitToken, Epoch, ErrorKind, NamespaceId};
@@ -14,7 +15,6 @@ use siltstone_format::command::{ClientKey, CommitBatch, SliceCommit, SliceOutcom
 use siltstone_format::manifest::{BatchRecord, CheckedRange};
 use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
 use siltstone_store::ObjectStore;
-use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -83,8 +83,7 @@ impl Flusher {
         }
         let encoded = tokio::task::spawn_blocking(move || encode(flush, epoch, batch)).await.map_err(|_| IngestError::Stopping)?;
         let Encoded { bytes, commit, rows } = encoded;
-        let incarnation = self.metadata.manifest().incarnation_of(epoch);
-        let key = ObjectPath::Batch { incarnation, epoch, batch }.key();
+        let key = keys::of_batch(&self.metadata.manifest(), epoch, batch);
         let put = self.store.put(&key, bytes).await;
         self.storage.learn(put.as_ref().copied());
         put?;

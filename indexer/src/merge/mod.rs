@@ -8,6 +8,7 @@ mod plan;
 pub use plan::{MergeConfig, MergePlan};
 
 use crate::job::{JobLife, repeated};
+use crate::keys;
 use crate::problems::Problems;
 use crate::seal::{DEFAULT_DEFINITION_VERSION, SealError, UnplacedPack};
 use crate::view::{Packs, Segments, ViewError};
@@ -21,7 +22,6 @@ use siltstone_format::pack::PackWriter;
 use siltstone_metadata_client::MetadataClientExt;
 use siltstone_segment::SegmentReader;
 use siltstone_store::ObjectStore;
-use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -103,7 +103,7 @@ impl Merger {
         }
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
+        let key = keys::of_object(manifest, epoch, object);
         self.store.put(&key, finished.bytes.into()).await?;
         let commit = CommitMerge { epoch, object: record, parts: vec![part] };
         let metadata = self.job.metadata();

@@ -8,6 +8,7 @@ mod plan;
 pub use plan::{SealConfig, SealPlan, SealUnit};
 
 use crate::job::{JobLife, repeated};
+use crate::keys;
 use crate::problems::Problems;
 use crate::view::{LiveRows, Packs, ViewError};
 use build::{Built, build_unit};
@@ -19,7 +20,6 @@ use siltstone_format::container::{ObjectKind, ObjectWriter, SectionKind};
 use siltstone_format::manifest::{Manifest, ObjectRecord};
 use siltstone_metadata_client::{ClientError, MetadataClientExt};
 use siltstone_segment::SegmentError;
-use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectStore, StoreError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -200,7 +200,7 @@ impl Sealer {
         let parts = parts.into_values().collect();
         let finished = writer.finish();
         let record = ObjectRecord { id: object, epoch, len_bytes: finished.bytes.len() as u64, footer: finished.footer };
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object }.key();
+        let key = keys::of_object(manifest, epoch, object);
         self.store.put(&key, finished.bytes.into()).await?;
         Ok((record, parts))
     }

@@ -3,6 +3,7 @@
 //! What is deliberately not here: where a chunk lies (the manifest), and blocking (`chunks`).
 
 use super::{LiveRows, ViewError};
+use crate::keys;
 use quick_cache::{Weighter, sync::Cache};
 use siltstone_core::{ChunkId, PackId};
 use siltstone_format::batch::decode_slice;
@@ -10,7 +11,6 @@ use siltstone_format::manifest::{CheckedRange, Manifest, PackRecord, SliceRef};
 use siltstone_format::pack::{ChunkEntry, Column, PackPatterns, PackReader};
 use siltstone_format::{DecodeError, Rows, VectorColumn};
 use siltstone_segment::ChunkRows;
-use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectKey, ObjectStore};
 use std::ops::Range;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl Packs {
             return Ok(rows);
         }
         let epoch = manifest.batches.get(&slice.batch).ok_or(ViewError::UnknownBatch { batch: slice.batch })?.record.epoch;
-        let key = ObjectPath::Batch { incarnation: manifest.incarnation_of(epoch), epoch, batch: slice.batch }.key();
+        let key = keys::of_batch(manifest, epoch, slice.batch);
         let what = || format!("a slice of batch {}", slice.batch);
         let bytes = self.read(&key, what, bytes_of(slice.range)).await?;
         let rows = Arc::new(decode_slice(&bytes, &slice.range).map_err(corrupt(&key, what))?);
@@ -183,7 +183,7 @@ impl Packs {
         let read = async {
             let object = manifest.objects.get(&pack.object).ok_or(ViewError::UnknownObject { pack: pack.id })?;
             let epoch = object.record.epoch;
-            let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: pack.object }.key();
+            let key = keys::of_object(manifest, epoch, pack.object);
             let what = || format!("the footer of pack {}", pack.id);
             let bytes = self.read(&key, what, bytes_of(pack.footer)).await?;
             let reader = PackReader::open(&bytes, &pack.footer, &pack.range).map_err(corrupt(&key, what))?;

@@ -1,12 +1,12 @@
 //! Opened segments, kept by their id: a segment never changes, so it is read once. One ranged read opens it.
 
 use super::ViewError;
+use crate::keys;
 use quick_cache::{Weighter, sync::Cache};
 use siltstone_core::SegmentId;
 use siltstone_format::manifest::{Manifest, SegmentRecord};
 use siltstone_segment::SegmentReader;
 use siltstone_store::ObjectStore;
-use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -63,7 +63,7 @@ impl Segments {
     async fn read(&self, manifest: &Manifest, record: &SegmentRecord) -> Result<Opened, ViewError> {
         // The epoch in an object's key is that of its maker; the manifest keeps it with the object.
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
+        let key = keys::of_object(manifest, epoch, record.object);
         let what = || format!("segment {}", record.id);
         let range = record.range.offset..record.range.end();
         let bytes = self.store.get_range(&key, range).await.map_err(|source| ViewError::Store { what: what(), source })?;

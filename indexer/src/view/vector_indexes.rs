@@ -5,12 +5,12 @@
 
 use super::ViewError;
 use super::damage::DamagedIndexes;
+use crate::keys;
 use bytes::Bytes;
 use quick_cache::{Weighter, sync::Cache};
 use siltstone_core::{RowAddress, VectorIndexId};
 use siltstone_format::addresses::decode_addresses;
 use siltstone_format::manifest::{Manifest, VectorIndexRecord};
-use siltstone_store::paths::ObjectPath;
 use siltstone_store::{ObjectKey, ObjectStore};
 use siltstone_vector::{ByteRange, Open, OpenStep, Residence, VectorIndex};
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl VectorIndexes {
 
     async fn read(&self, manifest: &Manifest, record: &VectorIndexRecord) -> Result<Arc<OpenedIndex>, ViewError> {
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
+        let key = keys::of_object(manifest, epoch, record.object);
         let what = format!("the addresses of vector index {}", record.id);
         let at = record.addresses.range();
         let bytes = self.store.get_range(&key, at.offset..at.end()).await.map_err(|source| ViewError::Store { what, source })?;

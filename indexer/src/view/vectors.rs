@@ -1,12 +1,12 @@
 //! Opened sets of pattern vectors, kept by their id: a set never changes.
 
 use super::ViewError;
+use crate::keys;
 use quick_cache::{Weighter, sync::Cache};
 use siltstone_core::VectorSetId;
 use siltstone_format::manifest::{Manifest, VectorSetRecord};
 use siltstone_format::vectors::PatternVectors;
 use siltstone_store::ObjectStore;
-use siltstone_store::paths::ObjectPath;
 use std::sync::Arc;
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl VectorSets {
 
     async fn read(&self, manifest: &Manifest, record: &VectorSetRecord) -> Result<Arc<PatternVectors>, ViewError> {
         let epoch = manifest.objects.get(&record.object).map_or_else(Default::default, |object| object.record.epoch);
-        let key = ObjectPath::Object { incarnation: manifest.incarnation_of(epoch), epoch, object: record.object }.key();
+        let key = keys::of_object(manifest, epoch, record.object);
         let what = || format!("vector set {}", record.id);
         let range = record.byte_range();
         let bytes = self.store.get_range(&key, range.offset..range.end()).await.map_err(|source| ViewError::Store { what: what(), source })?;
