@@ -134,14 +134,12 @@ impl SnapshotRoot {
 
     /// The root at the start of `bytes`, and the bytes after it.
     fn decode_prefix(bytes: &[u8]) -> Result<(Self, &[u8]), SnapshotError> {
-        match ROOT_V2.decode_prefix::<stored::StoredRootV2>(bytes) {
-            Ok((stored, rest)) => Ok((Self { stored: stored.into() }, rest)),
-            Err(EnvelopeError::Version { .. }) => {
-                let (stored, rest) = ROOT.decode_prefix(bytes)?;
-                Ok((Self { stored }, rest))
-            }
-            Err(error) => Err(error.into()),
-        }
+        let (stored, rest) = match ROOT.version_of(bytes) {
+            Some(1 | 2) => ROOT_V2.decode_prefix(bytes).map(|(stored, rest): (stored::StoredRootV2, _)| (stored.into(), rest)),
+            // Of this version, of a newer one, or none: it says so itself.
+            _ => ROOT.decode_prefix(bytes),
+        }?;
+        Ok((Self { stored }, rest))
     }
 
     /// The stored form, of the oldest version that can hold it: members of a group that is being upgraded read it.

@@ -37,8 +37,11 @@ pub(super) struct StoredRootV2 {
 impl StoredRoot {
     /// The root in the form of version 2, if that can hold it.
     pub(super) fn without_lives(&self) -> Option<StoredRootV2> {
-        let Self { incarnation, life, former_lives, version, state_time_ms, counters, epochs, shards } = self.clone();
-        (life == 0 && former_lives.is_empty()).then_some(StoredRootV2 { incarnation, version, state_time_ms, counters, epochs, shards })
+        if self.life > 0 || !self.former_lives.is_empty() {
+            return None;
+        }
+        let Self { incarnation, version, state_time_ms, counters, epochs, shards, .. } = self.clone();
+        Some(StoredRootV2 { incarnation, version, state_time_ms, counters, epochs, shards })
     }
 }
 
