@@ -13,9 +13,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::stepped::{DIR, files};
 use support::{create, names, parts, single_config, start_single};
-
-const DIR: &str = "/data/metadata";
 
 const FAULTS: [Fault; 4] = [
     Fault { kind: FaultKind::Io, takes_effect: false },
@@ -181,22 +180,6 @@ async fn a_survivor_is_read_from_snapshot_and_log_and_not_changed() {
     let expected = node.manifest();
     let term = node.status().await.term;
     node.shutdown().await;
-    let files = |disk: &LossyDisk| {
-        let mut files = BTreeMap::new();
-        let mut dirs = vec![Path::new(DIR).to_owned()];
-        while let Some(dir) = dirs.pop() {
-            for entry in disk.list_dir(&dir).unwrap() {
-                let path = dir.join(&entry.name);
-                if entry.is_dir {
-                    dirs.push(path);
-                } else {
-                    let bytes = disk.open(&path).unwrap().read_exact_at(0, usize::try_from(entry.len).unwrap()).unwrap();
-                    files.insert(path, bytes);
-                }
-            }
-        }
-        files
-    };
     let before = files(&disk);
     let survivor = read_survivor(&disk, Path::new(DIR)).unwrap();
     assert_eq!(files(&disk), before);

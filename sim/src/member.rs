@@ -10,7 +10,7 @@ use crate::transport::SimTransport;
 use crate::world::{Member, Standing, World};
 use siltstone_core::Incarnation;
 use siltstone_disk::LossyDisk;
-use siltstone_metadata::raft::{Blocking, FatalError, StartError, SteppedLog};
+use siltstone_metadata::raft::{Blocking, FatalError, SteppedLog};
 use siltstone_metadata::{MetadataNode, NodeParts};
 use siltstone_wal::Stepper;
 use std::sync::Arc;
@@ -122,23 +122,12 @@ async fn live(world: &Arc<World>, member: &Arc<Member>, life: &Arc<Life>, disk: 
             world.observe();
         }
         Some(Err(error)) if !life.is_over() => {
-            world.fail(Failure::new("LV-1", format!("member {} does not start: {}", member.id, chain(&error))));
+            world.fail(Failure::new("LV-1", format!("member {} does not start: {}", member.id, siltstone_core::with_causes(&error))));
             life.die("it does not start");
         }
         _ => {}
     }
     driver.lock().take()
-}
-
-fn chain(error: &StartError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
 }
 
 fn parts(

@@ -1,6 +1,6 @@
 //! Why a process does not start.
 
-use siltstone_core::ErrorKind;
+use siltstone_core::{ErrorKind, with_causes};
 use siltstone_indexer::IndexerError;
 use siltstone_metadata::raft::StartError;
 use siltstone_metadata_publish::OwnerError;
@@ -37,7 +37,7 @@ pub enum DevError {
         members: String,
     },
     /// The metadata group does not start.
-    #[error("start the metadata group: {}", chain(.0))]
+    #[error("start the metadata group: {}", with_causes(.0))]
     Metadata(#[from] StartError),
     /// The metadata group in other processes is not followed.
     #[error("{error}{help}", error = .0, help = group_help(.0))]
@@ -92,17 +92,4 @@ fn group_help(error: &FollowError) -> &'static str {
         }
         _ => "",
     }
-}
-
-fn chain(error: &StartError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -3,11 +3,12 @@
 use crate::args::{BackupArgs, BackupsArgs, RemoveBackupArgs};
 use crate::client::leader;
 use crate::error::CommandError;
+use crate::first::open_store;
 use jiff::Timestamp;
 use siltstone_core::{Clock, SystemClock};
 use siltstone_metadata_publish::list_backups;
+use siltstone_metadata_serve::backup_message;
 use siltstone_proto::metadata::v1 as pb;
-use siltstone_store::{ObjectStoreConfig, StoreOptions};
 use std::io::Write;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -68,17 +69,8 @@ pub(crate) async fn list(args: &BackupsArgs, out: &mut (dyn Write + Send)) -> Re
 }
 
 async fn in_store(store: &str) -> Result<Vec<pb::Backup>, CommandError> {
-    let config: ObjectStoreConfig = store.parse()?;
-    let store = config.open(&StoreOptions::new(0)).await?;
-    let backups = list_backups(store.as_ref()).await?.into_iter().map(|backup| pb::Backup {
-        name: backup.name,
-        token: Some(pb::CommitToken { incarnation: backup.incarnation.0, index: backup.version.0 }),
-        at_ms: backup.at_ms,
-        snapshot_bytes: backup.size.map_or(0, |size| size.snapshot_bytes),
-        objects: backup.size.map_or(0, |size| size.objects),
-        object_bytes: backup.size.map_or(0, |size| size.object_bytes),
-    });
-    Ok(backups.collect())
+    let backups = list_backups(open_store(store).await?.as_ref()).await?;
+    Ok(backups.iter().map(|backup| backup_message(backup.name.clone(), Some(backup))).collect())
 }
 
 fn table(backups: &[pb::Backup], out: &mut (dyn Write + Send)) -> Result<(), CommandError> {

@@ -2,7 +2,8 @@
 
 use crate::args::GroupArgs;
 use crate::error::CommandError;
-use siltstone_metadata_serve::{LEADER_TRAILER, TlsFiles};
+use siltstone_metadata_serve::TlsFiles;
+use siltstone_proto::metadata::LEADER_TRAILER;
 use siltstone_proto::metadata::v1::group_client::GroupClient;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -29,7 +30,7 @@ pub(crate) async fn connect(address: &str, tls: Option<&TlsFiles>) -> Result<Cli
     if let Some(tls) = tls {
         endpoint = endpoint.tls_config(tls.client()?).map_err(|error| unreachable(error.to_string()))?;
     }
-    let channel = endpoint.connect().await.map_err(|error| unreachable(crate::error::with_sources(&error)))?;
+    let channel = endpoint.connect().await.map_err(|error| unreachable(siltstone_core::with_causes(&error)))?;
     Ok(GroupClient::new(channel))
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn dump(args: &DumpArgs, out: &mut (dyn Write + Send)) -> Result<(), 
         CommandError::Usage(format!(
             "{what} {}: {}\n  help: --data names a member's directory",
             args.data.display(),
-            crate::error::with_sources(error)
+            siltstone_core::with_causes(error)
         ))
     };
     for segment in dump_log(&disk, &log).map_err(|error| cannot("read the log in", &error))? {

@@ -1,5 +1,6 @@
 //! How a command ends when it does not end well.
 
+use siltstone_core::{text_with_causes, with_causes};
 use siltstone_disk::LockError;
 use siltstone_metadata::LifeError;
 use siltstone_metadata::raft::{DirectoryError, StartError};
@@ -37,7 +38,7 @@ pub enum CommandError {
         source: io::Error,
     },
     /// The member does not start.
-    #[error("{}", with_sources(.0))]
+    #[error("{}", with_causes(.0))]
     Start(#[from] StartError),
     /// The store is another's, or was taken meanwhile.
     #[error(transparent)]
@@ -46,7 +47,7 @@ pub enum CommandError {
     #[error(transparent)]
     Life(#[from] LifeError),
     /// The new member's directory is not made.
-    #[error("{}", with_sources(.0))]
+    #[error("{}", with_causes(.0))]
     Directory(#[from] DirectoryError),
     /// What would be done was told, and not agreed to.
     #[error("nothing was done: give --yes to accept what may be lost")]
@@ -89,7 +90,7 @@ pub enum CommandError {
         reason: String,
     },
     /// The group refused.
-    #[error("{}", with_causes(.0.message().to_owned(), std::error::Error::source(.0)))]
+    #[error("{}", text_with_causes(.0.message().to_owned(), std::error::Error::source(.0)))]
     Refused(#[from] Status),
     /// The answer could not be written.
     #[error("write the answer: {0}")]
@@ -102,21 +103,4 @@ impl CommandError {
     pub const fn exit_code(&self) -> u8 {
         if matches!(self, Self::Usage(_) | Self::StoreName(_)) { 2 } else { 1 }
     }
-}
-
-/// An error and what caused it, in one line.
-pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
-    with_causes(error.to_string(), error.source())
-}
-
-/// What was said, and what caused it, nothing twice.
-fn with_causes(mut text: String, mut source: Option<&dyn std::error::Error>) -> String {
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }

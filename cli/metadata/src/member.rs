@@ -1,9 +1,10 @@
 //! `serve`: a member as a process.
 
 use crate::args::{ServeArgs, TimesArgs};
-use crate::error::{CommandError, with_sources};
+use crate::error::CommandError;
+use crate::first::random;
 use crate::publishing::publish;
-use siltstone_core::SystemClock;
+use siltstone_core::{SystemClock, with_causes};
 use siltstone_disk::{DelayedDisk, Disk, RealDisk, create_dir_durable, lock_dir};
 use siltstone_metadata::raft::{Blocking, FatalError, check_empty};
 use siltstone_metadata::{MetadataNode, NodeConfig, NodeParts};
@@ -11,7 +12,6 @@ use siltstone_metadata_publish::{PublishConfig, PublishInsight, fresh_incarnatio
 use siltstone_metadata_serve::{GrpcTransport, ServeConfig, serve as serve_node};
 use siltstone_store::ObjectStoreConfig;
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ pub(crate) async fn serve(args: &ServeArgs, out: &mut (dyn Write + Send)) -> Res
         Some(addr) => Some(TcpListener::bind(addr).await.map_err(|source| CommandError::Bind { addr, source })?),
     };
     let transport = GrpcTransport::new(args.id, tls.as_ref())?;
-    let random = RandomState::new().build_hasher().finish();
+    let random = random();
     let parts = NodeParts {
         disk,
         dir: args.data.clone(),
@@ -142,6 +142,6 @@ fn config(id: u64, members: BTreeMap<u64, String>, times: &TimesArgs) -> NodeCon
 
 /// The state of the medium is unknown: nothing may be said any more, not even goodbye.
 fn end_at_once(error: &FatalError) {
-    eprintln!("error: {}\n  help: what was acknowledged is safe; mend the cause and start again", with_sources(error));
+    eprintln!("error: {}\n  help: what was acknowledged is safe; mend the cause and start again", with_causes(error));
     std::process::exit(EXIT_FATAL);
 }

@@ -1,5 +1,6 @@
-//! What an error tells its caller to do. Crates have error enums of their own; at a boundary each maps to one kind.
+//! What an error tells its caller to do, and what it tells people. Crates have error enums of their own; at a boundary each maps to one kind.
 
+use std::error::Error;
 use std::fmt;
 
 /// What the caller should do about an error.
@@ -61,5 +62,53 @@ impl ErrorKind {
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// An error and what caused it, in one line. Causes that repeat what is said already are left out.
+#[must_use]
+pub fn with_causes(error: &dyn Error) -> String {
+    text_with_causes(error.to_string(), error.source())
+}
+
+/// The same for what is not an error of its own: a text, and what caused it.
+#[must_use]
+pub fn text_with_causes(mut text: String, mut cause: Option<&(dyn Error + 'static)>) -> String {
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Told(&'static str, Option<Box<Told>>);
+
+    impl fmt::Display for Told {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Told {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|cause| cause as &dyn Error)
+        }
+    }
+
+    #[test]
+    fn causes_follow_what_they_caused_and_nothing_is_said_twice() {
+        let innermost = Told("refused", None);
+        let between = Told("connect: refused", Some(Box::new(innermost)));
+        let outermost = Told("send", Some(Box::new(between)));
+        assert_eq!(with_causes(&outermost), "send: connect: refused");
+        assert_eq!(text_with_causes("told".to_owned(), None), "told");
     }
 }

@@ -19,7 +19,7 @@ pub use address::{CHUNK_ROWS_MAX, RowAddress};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use entry::{Entry, EntryFlags, Severity, Value};
 pub use entry_vector::{EntryVector, VECTOR_DIMENSION_MAX, VectorFault};
-pub use error::ErrorKind;
+pub use error::{ErrorKind, text_with_causes, with_causes};
 pub use ids::{
     BatchId, ChunkId, CommitIndex, CommitToken, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, VectorIndexId, VectorSetId, WriterId,
 };

@@ -21,7 +21,7 @@ pub use step::choose_step_ns;
 pub use vectors::{Like, VectorAsk, VectorRows, Way, count_vectors, explain_vectors, search_vectors};
 
 use crate::view::{NamespaceView, ViewError};
-use siltstone_core::ErrorKind;
+use siltstone_core::{ErrorKind, with_causes};
 use siltstone_query::{Expr, TimeRange};
 use siltstone_segment::SegmentError;
 
@@ -29,7 +29,7 @@ use siltstone_segment::SegmentError;
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     /// A source could not answer.
-    #[error("search namespace {namespace:?}: {}", chain(.source))]
+    #[error("search namespace {namespace:?}: {}", with_causes(.source))]
     Source {
         /// Where.
         namespace: String,
@@ -69,17 +69,6 @@ impl QueryError {
             Self::TooManyBuckets { .. } | Self::Vector { .. } => ErrorKind::InvalidInput,
         }
     }
-}
-
-/// An error and all that caused it, in one line.
-fn chain(error: &SegmentError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }
 
 /// What is asked of every namespace of a view.

@@ -8,6 +8,7 @@ use siltstone_format::command::{CommandBody, Reply};
 use siltstone_metadata_client::{ClientError, Renewal};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_client::GroupClient;
+use siltstone_proto::metadata::{LEADER_TRAILER, OUTCOME_REFUSED, OUTCOME_TRAILER};
 use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::Arc;
@@ -15,12 +16,6 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
-
-/// The trailer that names the leader's address.
-const LEADER_TRAILER: &str = "siltstone-leader";
-
-/// The trailer of a member's own refusals: without it, UNAVAILABLE may be the word of something in between.
-const OUTCOME_TRAILER: &str = "siltstone-outcome";
 
 /// The longest pause between two rounds: a leader that was just elected is not kept waiting.
 const ROUND_PAUSE_MAX: Duration = Duration::from_millis(200);
@@ -36,7 +31,7 @@ enum Failure {
 /// What a call does, and so whether another member may be asked after one whose answer was lost.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It changes nothing.
+    /// It changes nothing, or nothing more when it is repeated.
     Read,
     Change,
 }
@@ -159,7 +154,7 @@ fn failure(status: &Status) -> Failure {
     }
     let is_members_word = status.source().is_none();
     let leader = status.metadata().get(LEADER_TRAILER).and_then(|address| address.to_str().ok()).map(str::to_owned);
-    let is_refusal = status.metadata().get(OUTCOME_TRAILER).is_some_and(|outcome| outcome == "refused");
+    let is_refusal = status.metadata().get(OUTCOME_TRAILER).is_some_and(|outcome| outcome == OUTCOME_REFUSED);
     match status.code() {
         Code::Unavailable if is_refusal => Failure::Refused { reason, leader },
         // An older program that can't read the command, or one that does not have the service.

@@ -13,7 +13,7 @@ fn outcome(status: &Status) -> &'static str {
 fn only_a_members_own_word_or_a_connection_that_never_came_about_is_a_refusal() {
     let mut own = Status::unavailable("it does not lead");
     assert_eq!(outcome(&own), "unknown", "what stands between can say UNAVAILABLE too");
-    own.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static("refused"));
+    own.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static(OUTCOME_REFUSED));
     assert_eq!(outcome(&own), "refused");
     own.metadata_mut().insert(LEADER_TRAILER, MetadataValue::from_static("10.0.0.2:7401"));
     assert_eq!(outcome(&own), "refused, and the leader is named");

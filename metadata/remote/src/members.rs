@@ -6,14 +6,12 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use siltstone_proto::metadata::v1::group_client::GroupClient;
+use siltstone_proto::metadata::{KEEPALIVE_S, MESSAGE_BYTES_MAX};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tonic::transport::{Channel, Endpoint};
 
-/// One message carries about 1 MiB, or one command, of 64 MiB at most.
-const MESSAGE_BYTES_MAX: usize = 80 << 20;
-/// A connection that is silent is probed after so long, and dropped when no answer comes within as long again.
-const KEEPALIVE: Duration = Duration::from_secs(2);
+const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_S);
 
 /// What a connection is for: a long state must not hold up the answers to calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

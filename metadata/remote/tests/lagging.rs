@@ -10,10 +10,10 @@ use siltstone_core::CommitToken;
 use siltstone_format::snapshot::encode_blob;
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_metadata_remote::{RemoteConfig, RemoteMetadata};
-use siltstone_metadata_serve::{LEADER_TRAILER, OUTCOME_TRAILER};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::group_server::{Group, GroupServer};
 use siltstone_proto::metadata::v1::watch_response::Event;
+use siltstone_proto::metadata::{LEADER_TRAILER, OUTCOME_REFUSED, OUTCOME_TRAILER};
 use std::time::Duration;
 use support::{PATIENCE, never_back};
 use tokio::net::TcpListener;
@@ -31,7 +31,7 @@ struct Lagging {
 impl Lagging {
     fn refuse<T>(&self) -> Result<T, Status> {
         let mut status = Status::unavailable("reach the metadata group: member 1 leads the group");
-        status.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static("refused"));
+        status.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static(OUTCOME_REFUSED));
         status.metadata_mut().insert(LEADER_TRAILER, self.leader.parse().unwrap());
         Err(status)
     }

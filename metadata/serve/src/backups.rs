@@ -20,7 +20,7 @@ pub(crate) async fn take(node: &MetadataNode, publishes: bool, name: &str) -> Re
 
 pub(crate) async fn list(node: &MetadataNode) -> Result<pb::ListBackupsResponse, Status> {
     let manifest = node.linearizable_manifest().await.map_err(|error| of_client_error(node, &error))?;
-    let backups = backups_of(&manifest).into_iter().map(|(name, made)| backup(name, made.as_ref()));
+    let backups = backups_of(&manifest).into_iter().map(|(name, made)| backup_message(name, made.as_ref()));
     Ok(pb::ListBackupsResponse { backups: backups.collect() })
 }
 
@@ -29,7 +29,9 @@ pub(crate) async fn remove(node: &MetadataNode, name: &str) -> Result<pb::Remove
     Ok(pb::RemoveBackupResponse {})
 }
 
-fn backup(name: String, made: Option<&BackupInfo>) -> pb::Backup {
+/// A backup as members and the command line tell of it: made, or asked for.
+#[must_use]
+pub fn backup_message(name: String, made: Option<&BackupInfo>) -> pb::Backup {
     let Some(made) = made else { return pb::Backup { name, ..pb::Backup::default() } };
     pb::Backup {
         name,

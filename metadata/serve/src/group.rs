@@ -145,6 +145,7 @@ impl Group for GroupService {
         let index = self.node.status().await.snapshot_index.unwrap_or(0);
         Ok(Response::new(pb::TakeSnapshotResponse { index }))
     }
+
     async fn take_backup(&self, request: Request<pb::TakeBackupRequest>) -> Result<Response<pb::TakeBackupResponse>, Status> {
         backups::take(&self.node, self.publishing.is_some(), &request.into_inner().name).await.map(Response::new)
     }

@@ -19,8 +19,8 @@ mod tls;
 mod transport;
 mod watch;
 
+pub use backups::backup_message;
 pub use metrics::{METRICS_CONTENT_TYPE, metrics_text};
 pub use server::{ServeConfig, ServeError, serve};
-pub use status::{LEADER_TRAILER, OUTCOME_TRAILER};
 pub use tls::{TlsError, TlsFiles};
 pub use transport::GrpcTransport;

@@ -3,12 +3,13 @@
 use crate::group::GroupService;
 use crate::peers::PeersService;
 use crate::tls::{TlsError, TlsFiles};
-use crate::transport::{GrpcTransport, MESSAGE_BYTES_MAX};
+use crate::transport::GrpcTransport;
 use crate::watch::Watchers;
 use siltstone_core::Incarnation;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata_client::MetadataClient;
 use siltstone_metadata_publish::PublishInsight;
+use siltstone_proto::metadata::MESSAGE_BYTES_MAX;
 use siltstone_proto::metadata::v1::group_server::GroupServer;
 use siltstone_proto::metadata::v1::peers_server::PeersServer;
 use std::sync::Arc;

@@ -4,15 +4,9 @@ use siltstone_core::ErrorKind;
 use siltstone_metadata::MetadataNode;
 use siltstone_metadata::raft::MembershipError;
 use siltstone_metadata_client::ClientError;
+use siltstone_proto::metadata::{LEADER_TRAILER, OUTCOME_REFUSED, OUTCOME_TRAILER};
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
-
-/// The trailer that names the leader's address, in answers of members that do not lead.
-pub const LEADER_TRAILER: &str = "siltstone-leader";
-
-/// The trailer of a member's own refusals, with the value `refused`: the call changed nothing and never will. What stands between a caller and a
-/// member can answer UNAVAILABLE too, and knows nothing of that.
-pub const OUTCOME_TRAILER: &str = "siltstone-outcome";
 
 /// A status of a proposal. Only UNAVAILABLE means that the command changed nothing and never will.
 pub(crate) fn of_client_error(node: &MetadataNode, error: &ClientError) -> Status {
@@ -39,7 +33,7 @@ pub(crate) fn of_membership_error(node: &MetadataNode, error: &MembershipError) 
 
 fn with_leader(node: &MetadataNode, mut status: Status) -> Status {
     if status.code() == Code::Unavailable {
-        status.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static("refused"));
+        status.metadata_mut().insert(OUTCOME_TRAILER, MetadataValue::from_static(OUTCOME_REFUSED));
     }
     let leader = node.leader_address().filter(|_| !node.is_leader());
     if let Some(address) = leader.and_then(|address| address.parse().ok()) {

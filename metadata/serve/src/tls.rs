@@ -3,7 +3,7 @@
 use rustls::RootCertStore;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use std::error::Error;
+use siltstone_core::with_causes;
 use std::path::{Path, PathBuf};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity, ServerTlsConfig};
 
@@ -73,7 +73,7 @@ impl TlsFiles {
     }
 
     pub(crate) fn invalid(&self, error: &tonic::transport::Error) -> TlsError {
-        TlsError::Invalid { certificate: self.certificate.clone(), key: self.key.clone(), reason: with_sources(error) }
+        TlsError::Invalid { certificate: self.certificate.clone(), key: self.key.clone(), reason: without_preface(&with_causes(error)) }
     }
 
     /// Authorities that are none are left out silently by whoever gets them, so they are looked at here.
@@ -104,25 +104,9 @@ fn certificates(path: &Path, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>
     if certificates.is_empty() { Err(content("it has no certificate in PEM".to_owned())) } else { Ok(certificates) }
 }
 
-/// What the libraries below say of every error, before they say which.
-const SAYS_NOTHING: &str = "transport error";
-
-/// An error and what caused it, in one line, nothing twice.
-pub(crate) fn with_sources(error: &dyn Error) -> String {
-    with_causes(error.to_string(), error.source())
-}
-
-pub(crate) fn with_causes(mut text: String, mut source: Option<&dyn Error>) -> String {
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if text == SAYS_NOTHING {
-            text = cause_text;
-        } else if cause_text != SAYS_NOTHING && !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
+/// Without what the libraries below say of every error before they say which.
+pub(crate) fn without_preface(text: &str) -> String {
+    text.replace("transport error: ", "")
 }
 
 /// What a failure to connect means where one side speaks TLS and the other does not: each sees bytes that it does not understand.

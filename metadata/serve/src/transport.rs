@@ -1,29 +1,27 @@
 //! The way to the other members over gRPC.
 
 use crate::convert::{Missing, log_id, snapshot_parts, vote, wire_append_response, wire_hello, wire_log_id, wire_vote};
-use crate::tls::{TlsError, TlsFiles, hint, with_causes, with_sources};
+use crate::tls::{TlsError, TlsFiles, hint, without_preface};
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use siltstone_core::Incarnation;
+use siltstone_core::{Incarnation, text_with_causes, with_causes};
 use siltstone_metadata::raft::{Candidate, Peer, PeerRequest, PeerResponse, Transport, TransportError, WireRequest, WireResponse};
 use siltstone_proto::metadata::v1 as pb;
 use siltstone_proto::metadata::v1::peers_client::PeersClient;
+use siltstone_proto::metadata::{KEEPALIVE_S, MESSAGE_BYTES_MAX};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Status};
 
-/// One append carries entries of about 4 MiB, or one entry, of 64 MiB at most.
-pub(crate) const MESSAGE_BYTES_MAX: usize = 80 << 20;
 /// A snapshot travels in pieces of this size.
 const SNAPSHOT_PIECE_BYTES: usize = 1 << 20;
 /// A connection that was not made by then is not made: half the shortest election timeout.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(400);
-/// A connection that is silent is probed after so long, and dropped when no answer comes within as long again: a host that is gone says nothing.
-const KEEPALIVE: Duration = Duration::from_secs(2);
+const KEEPALIVE: Duration = Duration::from_secs(KEEPALIVE_S);
 
 /// The way to the other members over gRPC. To each member there are several connections, so that no heartbeat waits behind a snapshot.
 pub struct GrpcTransport {
@@ -34,7 +32,6 @@ pub struct GrpcTransport {
     channels: Mutex<BTreeMap<(u64, Lane), Lanes>>,
     /// Why members were not reached the last time: each reason is told once.
     told: Mutex<BTreeMap<u64, String>>,
-    has_told: AtomicBool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,14 +54,7 @@ impl GrpcTransport {
     /// [`TlsError`] where a file is not read.
     pub fn new(node_id: u64, tls: Option<&TlsFiles>) -> Result<Arc<Self>, TlsError> {
         let tls = tls.map(TlsFiles::client).transpose()?;
-        Ok(Arc::new(Self {
-            node_id,
-            tls,
-            incarnation: AtomicU64::new(0),
-            channels: Mutex::default(),
-            told: Mutex::default(),
-            has_told: AtomicBool::new(false),
-        }))
+        Ok(Arc::new(Self { node_id, tls, incarnation: AtomicU64::new(0), channels: Mutex::default(), told: Mutex::default() }))
     }
 
     /// The group's life became known. From now on, members of another group refuse what this one says.
@@ -79,15 +69,8 @@ impl GrpcTransport {
     /// Says in the log why a member is not reached, unless that was said the last time: calls are made many times a second.
     fn tell(&self, to: &Peer, reason: &str) {
         let before = self.told.lock().insert(to.id, reason.to_owned());
-        self.has_told.store(true, Ordering::Relaxed);
         if before.is_none_or(|before| before != reason) {
             tracing::warn!(to = to.id, address = to.address, reason, "a metadata member is not reached");
-        }
-    }
-
-    fn forget_told(&self, to: u64) {
-        if self.has_told.load(Ordering::Relaxed) {
-            self.told.lock().remove(&to);
         }
     }
 
@@ -167,7 +150,7 @@ impl Transport for GrpcTransport {
         let request = request.to_wire().map_err(|error| refused(error.to_string()))?;
         match self.send(to, request).await {
             Ok(answer) => {
-                self.forget_told(to.id);
+                self.told.lock().remove(&to.id);
                 Ok(answer.into())
             }
             // A status with a cause was not sent by the member: it was not reached.
@@ -176,10 +159,11 @@ impl Transport for GrpcTransport {
             }
             Err(CallError::Missing(missing)) => Err(refused(missing.to_string())),
             Err(error) => {
-                let mut reason = match &error {
-                    CallError::Status(status) => with_causes(status.message().to_owned(), status.source()),
-                    other => with_sources(other),
+                let reason = match &error {
+                    CallError::Status(status) => text_with_causes(status.message().to_owned(), status.source()),
+                    other => with_causes(other),
                 };
+                let mut reason = without_preface(&reason);
                 reason.push_str(hint(&reason, self.tls.is_some()));
                 self.tell(to, &reason);
                 Err(TransportError::Unreachable { to: to.id, address: to.address.clone(), reason })

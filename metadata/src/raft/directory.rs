@@ -11,7 +11,7 @@
 
 use crate::raft::admission::write_identity;
 use crate::raft::error::StartError;
-use crate::raft::snapshots::write_first;
+use crate::raft::snapshots::{LOG_DIR, SNAPSHOT_DIR, write_first};
 use crate::raft::stored::{MemberIdentity, encode_log_id, encode_vote};
 use crate::raft::transport::Peer;
 use crate::raft::types::{LogId, Membership, SnapshotBytes, SnapshotMeta};
@@ -136,7 +136,7 @@ pub fn make_directory(disk: &Arc<dyn Disk>, dir: &Path, member: &FirstMember, ma
     let meta = SnapshotMeta { last_log_id: Some(last), last_membership: membership(member, last), snapshot_id: format!("first-{}", last.index) };
     // A state that has former lives is not read by programs before this one, so none of them may join.
     let content = SnapshotBytes { machine: machine.snapshot()?.into(), command_version: COMMAND_VERSION, ..SnapshotBytes::default() };
-    let pointer = write_first(disk.clone(), &dir.join("snapshots"), &meta, &content).map_err(failed("write the snapshot in", dir))?;
+    let pointer = write_first(disk.clone(), &dir.join(SNAPSHOT_DIR), &meta, &content).map_err(failed("write the snapshot in", dir))?;
     write_log(disk, dir, |wal, done| {
         let [vote_done, pointer_done, purge_done] = done;
         wal.set(Slot::Vote, encode_vote(&Vote::new(member.term, member.node_id))?, Some(vote_done))?;
@@ -174,7 +174,7 @@ where
     F: FnOnce(&Wal, [Done; 3]) -> Result<(), DirectoryError>,
 {
     // A failure is told to whoever waits.
-    let parts = WalParts::new(disk.clone(), &dir.join("wal"), WalConfig::default(), |_| {});
+    let parts = WalParts::new(disk.clone(), &dir.join(LOG_DIR), WalConfig::default(), |_| {});
     let (wal, stepper, _) = Wal::open_stepped(parts, || {})?;
     let (sender, outcomes) = mpsc::channel();
     let done = [(); 3].map(|()| {

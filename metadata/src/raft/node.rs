@@ -14,7 +14,7 @@ use crate::raft::log_store::LogStore;
 use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
-use crate::raft::snapshots::{LOG_DIR, SnapshotStore};
+use crate::raft::snapshots::{LOG_DIR, SNAPSHOT_DIR, SnapshotStore};
 use crate::raft::state_machine::StateMachine;
 use crate::raft::stored::ENTRY_OVERHEAD_BYTES;
 use crate::raft::supervisor::{Fatal, Supervisor};
@@ -114,7 +114,7 @@ impl MetadataNode {
                 FoundLog::Empty
             };
             let admission = Admission::open(disk.clone(), &dir, node_id, found, drawn, waits)?;
-            let (snapshots, newest) = SnapshotStore::open(disk, dir.join("snapshots"), wal.clone(), log_blocking.clone(), version_max)?;
+            let (snapshots, newest) = SnapshotStore::open(disk, dir.join(SNAPSHOT_DIR), wal.clone(), log_blocking.clone(), version_max)?;
             let kept = snapshots.kept().clone();
             let state_machine = StateMachine::new(snapshots, newest, noted.clone(), log_blocking, feed);
             let log_store = LogStore::new(node_id, wal.clone(), noted).purging_after(kept);
@@ -395,7 +395,6 @@ impl Inner {
     }
 
     async fn propose_uncounted(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
-        self.check_takes_in()?;
         self.admit_version(&body).await?;
         self.write(body).await
     }

@@ -19,8 +19,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, oneshot};
 
-/// Where the member's log lies, beside its snapshots.
+/// Where the member's log lies, in its directory.
 pub(crate) const LOG_DIR: &str = "wal";
+
+/// Where its snapshots lie.
+pub(crate) const SNAPSHOT_DIR: &str = "snapshots";
 
 const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";

@@ -216,14 +216,12 @@ pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, content: &SnapshotBytes)
 pub(crate) fn decode_snapshot_file(bytes: &Bytes) -> Result<(SnapshotMeta, SnapshotBytes), EnvelopeError> {
     let of_v2 = |known| StoredSnapshot { known, removed: BTreeSet::new() };
     let of_v1 = |known| of_v2(StoredSnapshotV2 { known, command_version: 1 });
-    let is_other = |error: &EnvelopeError| matches!(error, EnvelopeError::Version { .. });
-    let (stored, machine) = match SNAPSHOT_V1.decode_prefix(bytes).map(|(known, machine)| (of_v1(known), machine)) {
-        Err(error) if is_other(&error) => match SNAPSHOT_V2.decode_prefix(bytes).map(|(known, machine)| (of_v2(known), machine)) {
-            Err(error) if is_other(&error) => SNAPSHOT.decode_prefix(bytes)?,
-            read => read?,
-        },
-        read => read?,
-    };
+    let (stored, machine) = match SNAPSHOT.version_of(bytes) {
+        Some(1) => SNAPSHOT_V1.decode_prefix(bytes).map(|(known, machine)| (of_v1(known), machine)),
+        Some(2) => SNAPSHOT_V2.decode_prefix(bytes).map(|(known, machine)| (of_v2(known), machine)),
+        // Of this version, of a newer one, or none: it says so itself.
+        _ => SNAPSHOT.decode_prefix(bytes),
+    }?;
     let StoredSnapshot { known: StoredSnapshotV2 { known, command_version }, removed } = stored;
     let meta = SnapshotMeta {
         last_log_id: known.last_log_id.map(Into::into),

@@ -9,7 +9,7 @@
 use crate::raft::admission::read_identity;
 use crate::raft::directory::check_finished;
 use crate::raft::error::StartError;
-use crate::raft::snapshots::read_newest;
+use crate::raft::snapshots::{LOG_DIR, SNAPSHOT_DIR, read_newest};
 use crate::raft::stored::{decode_entry, decode_log_id, decode_vote};
 use crate::raft::transport::Peer;
 use crate::raft::types::{LogId, Membership};
@@ -51,12 +51,12 @@ pub fn read_survivor(disk: &dyn Disk, dir: &Path) -> Result<Survivor, StartError
     check_finished(disk, dir)?;
     let lost = |what| StartError::Lost { path: dir.to_owned(), what };
     let identity = read_identity(disk, dir)?.ok_or_else(|| lost("it is no member's directory, or that of a member that never took part"))?;
-    let wal = dir.join("wal");
+    let wal = dir.join(LOG_DIR);
     let is_gone = disk.stat(&wal).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     let log = if is_gone { None } else { ReadLog::open(disk, &wal)? };
     let log = log.ok_or_else(|| lost("its log is gone"))?;
     let purged = log.purged().map(|(purged, _)| purged);
-    let newest = read_newest(disk, &dir.join("snapshots"), log.get(Slot::Snapshot), purged, COMMAND_VERSION)?;
+    let newest = read_newest(disk, &dir.join(SNAPSHOT_DIR), log.get(Slot::Snapshot), purged, COMMAND_VERSION)?;
     let (mut machine, mut last, mut membership) = match newest {
         None => (Machine::new(), None, Membership::default()),
         Some((_, newest)) => (newest.machine, newest.meta.last_log_id, newest.meta.last_membership),

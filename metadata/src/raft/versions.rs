@@ -95,6 +95,7 @@ impl Inner {
         if wanted <= self.versions.group() {
             return Ok(());
         }
+        self.check_takes_in()?;
         let held_up = self.raise_version().await.err();
         let group = self.versions.group();
         if wanted <= group {

@@ -1,7 +1,7 @@
 //! Members whose clock stands still until nothing is left to do, and whose logs have no thread: sweeps start many thousands of them.
 
 use super::parts;
-use siltstone_core::CommitIndex;
+use siltstone_core::{CommitIndex, with_causes};
 use siltstone_disk::{Disk, LossyDisk, create_dir_durable};
 use siltstone_format::manifest::Manifest;
 use siltstone_metadata::raft::{Blocking, NoPeers, StartError, SteppedLog, Transport};
@@ -9,7 +9,6 @@ use siltstone_metadata::{MetadataNode, NodeConfig};
 use siltstone_metadata_client::MetadataClient;
 use siltstone_wal::Stepper;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -119,12 +118,7 @@ pub fn state(node: &MetadataNode) -> Manifest {
 
 /// An error with its causes.
 pub fn text(error: &StartError) -> String {
-    let (mut text, mut source) = (error.to_string(), error.source());
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
+    with_causes(error)
 }
 
 /// All files of a disk's directory and of those in it.

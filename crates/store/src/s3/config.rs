@@ -1,6 +1,6 @@
 //! What a bucket needs to be opened, and the client made from it.
 
-use super::faults::{Place, chain};
+use super::faults::Place;
 use crate::error::Fault;
 use aws_config::BehaviorVersion;
 use aws_sdk_s3::Client;
@@ -11,6 +11,7 @@ use aws_sdk_s3::config::{
     StalledStreamProtectionConfig,
 };
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use siltstone_core::with_causes;
 use std::fmt;
 use std::time::Duration;
 
@@ -99,7 +100,7 @@ impl S3Config {
             }
             None => self.environment(&http, place).await?,
         };
-        let missing = |error| Fault::AccessDenied { place: place.to_string(), detail: chain(&error), check: "that credentials are configured" };
+        let missing = |error| Fault::AccessDenied { place: place.to_string(), detail: with_causes(&error), check: "that credentials are configured" };
         let found = tokio::time::timeout(self.timeouts.answer_max, provider.provide_credentials()).await;
         found.map_err(|_| Fault::Timeout { place: "the source of credentials".to_owned(), after: self.timeouts.answer_max })?.map_err(missing)?;
         let timeouts = TimeoutConfig::builder().connect_timeout(self.timeouts.connect_max).build();

@@ -3,6 +3,7 @@
 use crate::error::{Fault, Operation};
 use aws_sdk_s3::config::http::HttpResponse;
 use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use siltstone_core::with_causes;
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
@@ -79,11 +80,11 @@ where
 {
     match error {
         SdkError::TimeoutError(_) => Fault::Timeout { place: place.to_string(), after },
-        SdkError::DispatchFailure(failure) if !failure.is_user() => Fault::Unreachable { place: place.to_string(), detail: chain(error) },
-        SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => Fault::Invalid { detail: chain(error) },
+        SdkError::DispatchFailure(failure) if !failure.is_user() => Fault::Unreachable { place: place.to_string(), detail: with_causes(error) },
+        SdkError::DispatchFailure(_) | SdkError::ConstructionFailure(_) => Fault::Invalid { detail: with_causes(error) },
         _ => match error.raw_response() {
             Some(response) => answered(operation, answer(error), said(error, response), response, place),
-            None => Fault::Other { detail: chain(error) },
+            None => Fault::Other { detail: with_causes(error) },
         },
     }
 }
@@ -120,20 +121,6 @@ where
 /// The seconds of a `Retry-After`; its other form, a date, is not used by S3.
 fn retry_after(response: &HttpResponse) -> Option<Duration> {
     response.headers().get("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs)
-}
-
-/// An error and its causes in one line. Causes that repeat what is said already are left out.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
 use faults::{Answer, Place};
+use siltstone_core::with_causes;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -99,7 +100,7 @@ impl S3Store {
 
     /// Reads the bytes of an answer, as many as it promised.
     async fn body(&self, body: ByteStream, promised: Option<i64>) -> Result<Bytes, Fault> {
-        let bytes = body.collect().await.map_err(|error| Fault::Unavailable { detail: faults::chain(&error) })?.into_bytes();
+        let bytes = body.collect().await.map_err(|error| Fault::Unavailable { detail: with_causes(&error) })?.into_bytes();
         match promised.and_then(|promised| u64::try_from(promised).ok()) {
             Some(want) if want != bytes.len() as u64 => Err(Fault::ShortRead { want, got: bytes.len() as u64 }),
             _ => Ok(bytes),

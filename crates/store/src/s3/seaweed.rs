@@ -5,6 +5,7 @@
 //! What is deliberately not here: skipping a test where the binary is missing.
 
 use super::{S3Config, S3Credentials, S3Store};
+use siltstone_core::with_causes;
 use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -130,12 +131,12 @@ impl SeaweedServer {
         if let Err(error) = store.client.create_bucket().bucket(bucket).send().await
             && !error.as_service_error().is_some_and(|error| error.is_bucket_already_exists() || error.is_bucket_already_owned_by_you())
         {
-            return Err(super::faults::chain(&error));
+            return Err(with_causes(&error));
         }
         let put = store.client.put_object().bucket(bucket).key("ready").send().await;
-        put.map_err(|error| super::faults::chain(&error))?;
+        put.map_err(|error| with_causes(&error))?;
         let delete = store.client.delete_object().bucket(bucket).key("ready").send().await;
-        delete.map(|_| ()).map_err(|error| super::faults::chain(&error))
+        delete.map(|_| ()).map_err(|error| with_causes(&error))
     }
 
     /// Makes a bucket.
