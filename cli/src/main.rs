@@ -25,12 +25,10 @@ fn main() -> ExitCode {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,openraft=off"));
     let is_coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_coloured).with_writer(std::io::stderr).init();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if let Command::Metadata(command) = &cli.command
-        && let Some(threads) = command.worker_threads()
-    {
-        runtime.worker_threads(threads);
-    }
+    let mut runtime = match &cli.command {
+        Command::Metadata(command) => command.runtime(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
     let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return end(&Failure::failed(format!("start the runtime: {error}"))),

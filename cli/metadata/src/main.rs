@@ -21,11 +21,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn,openraft=off"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if let Some(threads) = cli.command.worker_threads() {
-        runtime.worker_threads(threads);
-    }
-    let outcome = match runtime.enable_all().build() {
+    let outcome = match cli.command.runtime().enable_all().build() {
         Ok(runtime) => runtime.block_on(run(&cli.command, &mut std::io::stdout())),
         Err(error) => Err(error.into()),
     };

@@ -6,7 +6,6 @@ mod support;
 
 use rustix::process::Signal;
 use siltstone_format::command::COMMAND_VERSION;
-use std::time::Duration;
 use support::Group;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -53,7 +52,6 @@ async fn members_are_upgraded_one_by_one_newer_commands_wait_for_the_last_and_th
     assert!(!done && text.contains("start it with a newer program"), "{text}");
     group.flags.clear();
     group.spawn(follower, &[]);
-    tokio::time::sleep(Duration::from_millis(10)).await;
     let index = group.put_at_leader("y", b"v").await;
     group.applied(follower, index).await;
 }

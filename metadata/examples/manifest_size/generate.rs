@@ -1,6 +1,6 @@
 //! Builds the manifest: nothing of it is estimated.
 
-use siltstone_core::{BatchId, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
+use siltstone_core::{BatchId, CHUNK_ROWS_MAX, ChunkId, CommitIndex, Epoch, Incarnation, NamespaceId, ObjectId, PackId, SegmentId, WriterId};
 use siltstone_format::manifest::{
     BatchRecord, BatchState, ByteRange, CheckedRange, ChunkList, ChunkRecord, ChunkState, EpochOwner, EpochRecord, IdBlocks, Manifest, Map,
     NamespaceManifest, ObjectRecord, ObjectState, PackChunk, PackChunks, PackRecord, RetiredBatch, SegmentRecord, SliceRef,
@@ -13,7 +13,7 @@ pub(crate) const NAMESPACES: u64 = 100_000;
 /// The largest namespaces get entries now; all others are idle.
 pub(crate) const BUSY: u64 = 1_000;
 /// Half of what fits a chunk: what a full one of several writers has on average when it is sealed.
-const ROWS_A_CHUNK: u64 = 1_024;
+const ROWS_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 2;
 const BODY_BYTES_A_ROW: u64 = 150;
 const STORED_BYTES_A_ROW: u64 = 20;
 const SEGMENT_BYTES_A_ROW: u64 = 5;
@@ -45,6 +45,8 @@ pub(crate) struct Builder {
 pub(crate) struct Sealed {
     pub(crate) chunks: u64,
     pub(crate) rows: u64,
+    /// Chunks if each but a namespace's last were full: no chunk has rows of two namespaces.
+    pub(crate) chunks_min: u64,
     /// Of namespaces that filled a chunk.
     pub(crate) chunks_of_larger: u64,
     pub(crate) rows_of_larger: u64,
@@ -126,7 +128,7 @@ impl Builder {
             let mut left = entries;
             for position in 0..count {
                 let id = position * gap + 1 + self.random(gap);
-                let wanted = if position + 1 == count { left.min(2_048) } else { (ROWS_A_CHUNK - 64 + self.random(128)).min(left) };
+                let wanted = if position + 1 == count { left.min(CHUNK_ROWS_MAX as u64) } else { (ROWS_A_CHUNK - 64 + self.random(128)).min(left) };
                 let rows = wanted.max(1) as u16;
                 left = left.saturating_sub(wanted);
                 let timestamp_min_ns = START_NS + position as i64 * span + self.random(1_000_000_000) as i64;
@@ -136,6 +138,7 @@ impl Builder {
             }
             let rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.rows)).sum();
             sealed.chunks += count;
+            sealed.chunks_min += rows.div_ceil(CHUNK_ROWS_MAX as u64);
             sealed.rows += rows;
             if entries >= ROWS_A_CHUNK {
                 sealed.chunks_of_larger += count;
@@ -197,7 +200,7 @@ impl Builder {
             for &(rank, rows) in &parts {
                 let end = ends.entry((rank, writer)).or_default();
                 let first_offset = *end;
-                if usize::from(first_offset) + usize::from(rows) > 2_048 {
+                if usize::from(first_offset) + usize::from(rows) > CHUNK_ROWS_MAX {
                     // Full, and sealed soon after: its slices are gone.
                     chunks.remove(&(rank, writer));
                     *end = 0;

@@ -10,7 +10,7 @@ mod generate;
 mod read;
 
 use generate::{BUSY, Builder, NAMESPACES};
-use siltstone_core::NamespaceId;
+use siltstone_core::{CHUNK_ROWS_MAX, NamespaceId};
 use siltstone_format::manifest::Manifest;
 use siltstone_format::snapshot::{Encoded, SnapshotRoot, encode, encode_changed};
 use std::collections::BTreeMap;
@@ -58,13 +58,14 @@ fn build(entries: u64) -> Manifest {
     let spaces = || builder.manifest().namespaces.values();
     let packed: usize = spaces().flat_map(|space| space.packs.values()).map(|pack| pack.chunks.len_bytes()).sum();
     let listed: usize = spaces().flat_map(|space| space.segments.values()).map(|segment| segment.chunks.len_bytes()).sum();
-    let fill = |rows: u64, chunks: u64| rows as f64 / chunks.max(1) as f64 / 2_048.0;
+    let fill = |rows: u64, chunks: u64| rows as f64 / chunks.max(1) as f64 / CHUNK_ROWS_MAX as f64;
     println!(
-        "  of that in packs {:.1} B a chunk, in segments {:.1} B a chunk; {} objects; chunks are filled to {:.2}, those of namespaces that filled one to {:.2}",
+        "  of that in packs {:.1} B a chunk, in segments {:.1} B a chunk; {} objects; chunks are filled to {:.2} (with full ones it were {:.2}), those of namespaces that filled one to {:.2}",
         packed as f64 / sealed.chunks as f64,
         listed as f64 / sealed.chunks as f64,
         builder.manifest().objects.size(),
         fill(sealed.rows, sealed.chunks),
+        fill(sealed.rows, sealed.chunks_min),
         fill(sealed.rows_of_larger, sealed.chunks_of_larger),
     );
     let retired = builder.retired();

@@ -5,6 +5,8 @@ use crate::support::{LIFE, TestLead};
 use async_trait::async_trait;
 use bytes::Bytes;
 use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use siltstone_core::{Clock, CommitIndex};
 use siltstone_format::manifest::Manifest;
 use siltstone_metadata::LocalMetadata;
@@ -19,17 +21,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-struct Random(Mutex<u64>);
+struct Random(Mutex<StdRng>);
 
 impl Random {
     fn below(&self, end: u64) -> u64 {
-        let mut state = self.0.lock();
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = *state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
+        self.0.lock().random_range(0..end)
     }
 
     async fn pause(&self, ms_max: u64) {
@@ -206,7 +202,7 @@ impl World {
 }
 
 async fn run(seed: u64) -> (u64, u64, u64) {
-    let random = Arc::new(Random(Mutex::new(seed)));
+    let random = Arc::new(Random(Mutex::new(StdRng::seed_from_u64(seed))));
     let clock = Arc::new(RuntimeClock(Instant::now()));
     let store = Arc::new(LateStore { inner: Arc::new(MemoryStore::new()), random: random.clone(), deleted: Arc::default(), revived: Arc::default() });
     let metadata = Arc::new(LocalMetadata::new(LIFE, clock.clone()));
