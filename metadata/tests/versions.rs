@@ -172,7 +172,8 @@ async fn a_member_that_was_given_an_older_program_while_it_was_away_ends_and_tak
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(fatal.load(Ordering::SeqCst), 1, "it ends");
-    assert!(node.manifest().settings.is_empty() && names(&node) == ["before"]);
+    // It has what it had, or less: that a quorum has it, it learns from messages that it may have refused for what else is in them.
+    assert!(node.manifest().settings.is_empty() && names(&node).iter().all(|name| name == "before"));
     assert!(set(&propose_until_done(&group, &put("y")).await), "the others go on");
     group.network.remove(follower);
     node.shutdown().await;

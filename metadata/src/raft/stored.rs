@@ -18,7 +18,7 @@ const LOG_ID: Kind = Kind { what: "log id", magic: *b"SLri", version: 1 };
 const SNAPSHOT: Kind = Kind { what: "snapshot file", magic: *b"SLrs", version: 3 };
 /// Written where no member was ever removed.
 const SNAPSHOT_V2: Kind = Kind { version: 2, ..SNAPSHOT };
-/// Written where the log holds commands of version 1 alone, besides: members that read no newer ones can still take it in.
+/// Written where the log holds commands of version 1 alone: programs that read no newer ones can still take it in.
 const SNAPSHOT_V1: Kind = Kind { version: 1, ..SNAPSHOT };
 const POINTER: Kind = Kind { what: "snapshot pointer", magic: *b"SLrq", version: 1 };
 const MEMBER: Kind = Kind { what: "member file", magic: *b"SLrm", version: 2 };
@@ -191,7 +191,8 @@ pub(crate) fn decode_log_id(bytes: &[u8]) -> Result<LogId, EnvelopeError> {
 }
 
 /// A snapshot file: what Raft knows of it, then the machine's snapshot, which carries checksums of its own. It is of the oldest version that holds
-/// what there is to say.
+/// what there is to say. While the log holds commands of version 1 alone, that is version 1, without the numbers of removed members: until a group is
+/// upgraded, its members may go back to programs that neither read the later versions nor knew those numbers.
 pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, content: &SnapshotBytes) -> Result<Vec<u8>, EnvelopeError> {
     let known = StoredSnapshotV1 {
         last_log_id: meta.last_log_id.map(Into::into),
@@ -201,7 +202,7 @@ pub(crate) fn encode_snapshot_file(meta: &SnapshotMeta, content: &SnapshotBytes)
     };
     let SnapshotBytes { machine, command_version, removed } = content;
     let mut bytes = match (*command_version, removed.is_empty()) {
-        (0..2, true) => SNAPSHOT_V1.encode(&known)?,
+        (0..2, _) => SNAPSHOT_V1.encode(&known)?,
         (command_version, true) => SNAPSHOT_V2.encode(&StoredSnapshotV2 { known, command_version })?,
         (command_version, false) => {
             let known = StoredSnapshotV2 { known, command_version };
