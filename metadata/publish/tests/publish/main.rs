@@ -5,4 +5,5 @@ mod interleavings;
 mod load;
 mod owner;
 mod publisher;
+mod s3;
 mod support;
