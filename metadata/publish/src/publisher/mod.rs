@@ -1,9 +1,9 @@
 //! Publishes the manifest: a root and immutable shards, of which only those are put that changed (MF-1: a root is put after all its shards).
 //!
 //! Whoever leads the group publishes, as a job with an epoch of its own, which is in all keys that it makes. A shard's key has the position of the
-//! root for which it was made, too. So a key is made by one publisher at one time, and once it may have been deleted nobody makes or names it again.
-//! A root names shards that it made, and shards that its base names: the publisher's own root before, or, for its first, the newest root in the
-//! store. Roots are ordered by (epoch, position); newest is the last.
+//! root for which it was made, too. So a key is made by one publisher at one time, and once it may have been deleted nobody makes or names it again
+//! but who is fenced (see below). A root names shards that it made, and shards that its base names: the publisher's own root before, or, for its
+//! first, the newest root in the store. Roots are ordered by (epoch, position); newest is the last.
 //!
 //! # What is collected, and why that is safe
 //! A publisher that has put a root of its own lists shards, then roots, then reads the manifest linearizably, and goes on only if its epoch is alive
@@ -15,7 +15,8 @@
 //! - **A slow former leader** was alive at its check. Let N be the newest root at its list. Every later publisher registers after that check and
 //!   lists roots after that, so its base is N or was made from N by steps that each keep N's shards or name newer keys; the same holds for all roots
 //!   after. The plan has neither N's shards nor newer keys, so however late its deletes take effect, they hit nothing that any of these roots names.
-//! - **A late put** of a fenced publisher may leave a root whose shards are gone. It stands below all roots of later epochs: it is nobody's newest
+//! - **A late put** of a fenced publisher may leave a root whose shards are gone, and so may one that is behind and tries again, under the same
+//!   keys, what it failed to put. Who deleted these had put a root of a later epoch before: the late one stands below it, and is nobody's newest
 //!   root and nobody's base. A late put of a shard is named by no kept root, and is deleted in another round.
 //! - **A backup** is asked for before its root is made, and recorded by compare-and-swap with the asking. Where the manifest shows no asking, no
 //!   former publisher can record one any more, so the roots to be kept are those that the manifest names.

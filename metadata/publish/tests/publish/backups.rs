@@ -1,13 +1,19 @@
 //! Backups: they stay whole while they stand, whoever leads, and go when they are removed.
 
-use crate::support::{Group, LIFE, eager};
-use siltstone_core::{ErrorKind, Incarnation};
-use siltstone_format::manifest::{BackupRecord, backup_key};
-use siltstone_metadata_client::MetadataClientExt;
-use siltstone_metadata_publish::{BackupError, ask_backup, backups_of, list_backups, load_backup, remove_backup};
+use crate::support::{Group, LIFE, TestLead, eager};
+use async_trait::async_trait;
+use siltstone_core::{CommitIndex, CommitToken, ErrorKind, Incarnation};
+use siltstone_format::command::{CommandBody, Reply};
+use siltstone_format::manifest::{BackupRecord, Manifest, backup_key};
+use siltstone_metadata::LocalMetadata;
+use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt};
+use siltstone_metadata_publish::{BackupError, PublishConfig, Publisher, ask_backup, backups_of, list_backups, load_backup, remove_backup};
 use siltstone_store::paths::PathKind;
 use siltstone_store::{Effect, Fault, FaultRule, FaultyStore, MemoryStore, Operation};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::watch;
 
 #[tokio::test]
 async fn a_backup_is_loaded_long_after_and_goes_when_it_is_removed() {
@@ -80,9 +86,10 @@ async fn a_backup_that_was_asked_for_is_made_by_whoever_leads_next() {
 
 #[tokio::test]
 async fn the_outcome_of_recording_a_backup_may_be_lost() {
-    use siltstone_format::command::CommandBody;
     use siltstone_metadata::Fault as Lost;
-    for fault in [Lost::Refused, Lost::RequestLost, Lost::ReplyLost, Lost::Late] {
+    for (fault, another_leads) in
+        [Lost::Refused, Lost::RequestLost, Lost::ReplyLost, Lost::Late].into_iter().flat_map(|fault| [(fault, false), (fault, true)])
+    {
         let group = Group::in_memory();
         let (mut publisher, _) = group.publisher(eager());
         publisher.round().await.expect("a root");
@@ -93,11 +100,96 @@ async fn the_outcome_of_recording_a_backup_may_be_lost() {
             if strikes { fault } else { Lost::None }
         });
         publisher.round().await.expect_err("the outcome is lost");
+        if another_leads {
+            // For whom no root is due but for the backup's sake.
+            (publisher, _) = group.publisher(PublishConfig { positions_max: u64::MAX, every: Duration::from_secs(3_600), ..eager() });
+        }
         publisher.round().await.expect("again");
         let info = backups_of(&group.manifest()).remove(0).1.expect("it has a root");
         let backup = load_backup(group.store.as_ref(), Some("monday")).await.expect("a manifest");
         assert_eq!(backup.version, info.version);
     }
+}
+
+/// Asked for while a root is put, and while it is looked what may be collected.
+#[tokio::test(start_paused = true)]
+async fn a_backup_covers_what_was_before_it_was_asked_for_and_nothing_goes_before_it_is_made() {
+    for (operation, place) in [(Operation::Put, "/metadata/snapshots/"), (Operation::List, "/metadata/snapshots/")] {
+        let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+        let group = Group::new(store.clone());
+        let (mut publisher, _) = group.publisher(eager());
+        group.create_namespaces("a", 10).await;
+        publisher.round().await.expect("a root");
+        group.create_namespaces("b", 10).await;
+        store.inject(FaultRule::new(Effect::Delay(Duration::from_secs(2))).on(operation).on_keys_with(place).nth(1));
+        let ask = async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            group.create_namespaces("c", 10).await;
+            ask_backup(group.metadata.as_ref(), "monday").await.expect("asked")
+        };
+        let (round, asked_at) = tokio::join!(publisher.round(), ask);
+        round.expect("a root");
+        assert_eq!(backups_of(&group.manifest()), [("monday".to_owned(), None)], "{operation:?}: the root is older than the asking");
+        assert_eq!(group.keys(PathKind::SnapshotRoot).await.len(), 2, "{operation:?}: nothing is collected while a backup waits");
+        publisher.round().await.expect("a root");
+        let info = backups_of(&group.manifest()).remove(0).1.expect("it has a root");
+        assert!(info.version >= asked_at, "{operation:?}");
+        assert_eq!(load_backup(store.as_ref(), Some("monday")).await.expect("a manifest").namespaces.size(), 30);
+    }
+}
+
+/// A member that is behind the group until it asks how far the group is.
+struct Behind {
+    group: Arc<LocalMetadata>,
+    seen: watch::Sender<Manifest>,
+}
+
+#[async_trait]
+impl MetadataClient for Behind {
+    async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        self.group.propose(body).await
+    }
+
+    fn manifest(&self) -> Manifest {
+        self.seen.borrow().clone()
+    }
+
+    fn watch(&self) -> watch::Receiver<Manifest> {
+        self.seen.subscribe()
+    }
+
+    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+        self.seen.send_replace(self.group.manifest());
+        self.group.read_index().await
+    }
+}
+
+/// The former leader, which does not know yet, makes the root of a backup that the next one, which is behind, does not know of.
+#[tokio::test]
+async fn a_leader_that_is_behind_keeps_the_backup_that_its_predecessor_made() {
+    let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let group = Group::new(store.clone());
+    let (mut former, _) = group.publisher(eager());
+    group.create_namespaces("a", 10).await;
+    former.round().await.expect("a root");
+
+    let behind = Arc::new(Behind { group: group.metadata.clone(), seen: watch::Sender::new(group.manifest()) });
+    let lead = Arc::new(TestLead::default());
+    lead.leads.store(true, Ordering::Relaxed);
+    let mut next = Publisher::new(eager(), store.clone(), behind, group.clock.clone(), lead);
+    let away = Fault::Unreachable { place: "bucket".to_owned(), detail: "connection refused".to_owned() };
+    store.inject(FaultRule::new(Effect::Fail(away)).on(Operation::List).on_keys_with("/metadata/shards/"));
+    next.round().await.expect_err("it puts a root, and can't look what may be collected");
+    store.heal();
+
+    group.create_namespaces("b", 10).await;
+    ask_backup(group.metadata.as_ref(), "monday").await.expect("asked");
+    assert_eq!(former.round().await.expect_err("fenced").kind(), ErrorKind::Fenced);
+    let info = backups_of(&group.manifest()).remove(0).1.expect("it has a root");
+    next.round().await.expect("it collects");
+    next.round().await.expect("a root");
+    let backup = load_backup(store.as_ref(), Some("monday")).await.expect("a manifest");
+    assert_eq!((backup.version, backup.namespaces.size()), (info.version, 20));
 }
 
 /// A group that was restored from a backup finds in its settings that the backup waits for its root: it is not to make one.

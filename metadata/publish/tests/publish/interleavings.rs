@@ -1,5 +1,5 @@
-//! Publishers that take the lead from each other on a store whose requests take their time, and take effect long after they were given up: whatever
-//! the order, the newest root and each backup can be loaded, and are what the group's state was (MF-1).
+//! Publishers that take the lead from each other, each behind the group, on a store whose requests take their time, and take effect long after they
+//! were given up: whatever the order, the newest root and each backup can be loaded, and are what the group's state was (MF-1).
 
 use crate::support::{LIFE, TestLead};
 use async_trait::async_trait;
@@ -7,18 +7,20 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use siltstone_core::{Clock, CommitIndex};
+use siltstone_core::{Clock, CommitIndex, CommitToken, Epoch};
+use siltstone_format::command::{CommandBody, Reply};
 use siltstone_format::manifest::Manifest;
 use siltstone_metadata::LocalMetadata;
-use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
+use siltstone_metadata_client::{ClientError, MetadataClient, MetadataClientExt, Renewal};
 use siltstone_metadata_publish::{LoadError, PublishConfig, Publisher, ask_backup, backups_of, list_backups, load_backup, remove_backup};
-use siltstone_store::paths::PathKind;
+use siltstone_store::paths::{ObjectPath, PathKind};
 use siltstone_store::{Fault, ListPage, MemoryStore, ObjectKey, ObjectStore, Operation, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 struct Random(Mutex<StdRng>);
@@ -48,7 +50,7 @@ struct LateStore {
     random: Arc<Random>,
     /// What was deleted, or may be.
     deleted: Arc<Mutex<BTreeSet<ObjectKey>>>,
-    /// Names that were put again after that: what must never be.
+    /// Names that were put again after that, while no later publisher had put a root: what must never be.
     revived: Arc<Mutex<Vec<ObjectKey>>>,
 }
 
@@ -77,7 +79,11 @@ impl LateStore {
 impl ObjectStore for LateStore {
     async fn put(&self, key: &ObjectKey, bytes: Bytes) -> Result<(), StoreError> {
         if self.deleted.lock().contains(key) {
-            self.revived.lock().push(key.clone());
+            // A publisher that was fenced and is behind may try again what it failed to put. Roots of a later epoch stand above it.
+            let newest = crate::support::keys(self.inner.as_ref(), PathKind::SnapshotRoot).await.into_iter().filter_map(|root| epoch_of(&root)).max();
+            if newest <= epoch_of(key) {
+                self.revived.lock().push(key.clone());
+            }
         }
         let (inner, at) = (self.inner.clone(), key.clone());
         self.write(Operation::Put, key, async move {
@@ -123,6 +129,62 @@ impl ObjectStore for LateStore {
     }
 }
 
+fn epoch_of(key: &ObjectKey) -> Option<Epoch> {
+    match ObjectPath::parse(key) {
+        Ok(ObjectPath::SnapshotRoot { epoch, .. } | ObjectPath::SnapshotShard { epoch, .. }) => Some(epoch),
+        _ => None,
+    }
+}
+
+/// The group as one of its members knows it: what was applied is seen a while later, and what is proposed takes its time.
+struct Member {
+    group: Arc<LocalMetadata>,
+    random: Arc<Random>,
+    seen: watch::Sender<Manifest>,
+}
+
+impl Member {
+    async fn follow(&self) {
+        let mut manifests = self.group.watch();
+        loop {
+            let manifest = manifests.borrow_and_update().clone();
+            self.random.pause(if self.random.below(20) == 0 { 4_000 } else { 40 }).await;
+            self.seen.send_replace(manifest);
+            manifests.changed().await.expect("the group lives");
+        }
+    }
+}
+
+#[async_trait]
+impl MetadataClient for Member {
+    async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
+        self.random.pause(if self.random.below(10) == 0 { 8_000 } else { 40 }).await;
+        let outcome = self.group.propose(body).await;
+        self.random.pause(40).await;
+        if self.random.below(20) == 0 {
+            return Err(ClientError::UnknownOutcome { reason: "the reply is lost".to_owned() });
+        }
+        outcome
+    }
+
+    fn manifest(&self) -> Manifest {
+        self.seen.borrow().clone()
+    }
+
+    fn watch(&self) -> watch::Receiver<Manifest> {
+        self.seen.subscribe()
+    }
+
+    async fn read_index(&self) -> Result<CommitIndex, ClientError> {
+        self.random.pause(40).await;
+        self.group.read_index().await
+    }
+
+    async fn renew(&self, epochs: &[Epoch]) -> Result<Renewal, ClientError> {
+        self.group.renew(epochs).await
+    }
+}
+
 struct World {
     random: Arc<Random>,
     metadata: Arc<LocalMetadata>,
@@ -164,27 +226,30 @@ impl World {
     }
 
     async fn read(&self, seed: u64) {
-        let mut newest = CommitIndex(0);
+        // By epoch, then position. A position may go back where a publisher that was fenced put a root before its successor put its first.
+        let mut newest: Option<ObjectKey> = None;
         loop {
             self.random.pause(2_000).await;
+            let now = crate::support::keys(self.store.inner.as_ref(), PathKind::SnapshotRoot).await.pop();
+            assert!(now >= newest, "seed {seed}: the newest root {newest:?} is gone, and there is {now:?}");
+            newest = now;
             match load_backup(self.store.as_ref(), None).await {
-                Ok(loaded) => {
-                    assert!(loaded.version >= newest, "seed {seed}: what is published never goes back");
-                    newest = loaded.version;
-                    self.check(&loaded, seed);
-                }
-                Err(LoadError::NothingPublished { .. }) if newest == CommitIndex(0) => {}
+                Ok(loaded) => self.check(&loaded, seed),
+                Err(LoadError::NothingPublished { .. }) if newest.is_none() => {}
                 Err(error) => panic!("seed {seed}: {error}"),
             }
         }
     }
 
     async fn back_up(&self, seed: u64) {
+        let mut asked_at = BTreeMap::new();
         for number in 0_u64.. {
-            self.random.pause(20_000).await;
-            let manifest = self.metadata.manifest();
-            let made: Vec<String> = backups_of(&manifest).into_iter().filter_map(|(name, info)| info.map(|_| name)).collect();
-            for name in &made {
+            self.random.pause(8_000).await;
+            let backups = backups_of(&self.metadata.manifest());
+            for (name, info) in &backups {
+                let asked_at = asked_at.get(name).unwrap_or_else(|| panic!("seed {seed}: backup {name} was removed, and is back"));
+                let Some(info) = info else { continue };
+                assert!(info.version >= *asked_at, "seed {seed}: backup {name} is of position {}, asked for at {asked_at}", info.version);
                 let loaded = load_backup(self.store.as_ref(), Some(name)).await;
                 // The store tells of backups by its newest root, which may be older than the record.
                 match loaded {
@@ -193,9 +258,23 @@ impl World {
                     Err(error) => panic!("seed {seed}: backup {name}: {error}"),
                 }
             }
-            match made.first() {
-                Some(name) if self.random.below(3) == 0 => remove_backup(self.metadata.as_ref(), name).await.expect("removed"),
-                _ => drop(ask_backup(self.metadata.as_ref(), &format!("b{number}")).await.expect("asked")),
+            // One that has no root yet may go as well.
+            let chosen = usize::try_from(self.random.below(12)).expect("a small number");
+            if let Some((name, _)) = backups.get(chosen) {
+                // Recorded in the meantime: it goes another time.
+                if remove_backup(self.metadata.as_ref(), name).await.is_ok() {
+                    asked_at.remove(name);
+                }
+            } else {
+                let name = format!("b{number}");
+                let position = ask_backup(self.metadata.as_ref(), &name).await.expect("asked");
+                asked_at.insert(name.clone(), position);
+                if self.random.below(4) == 0 {
+                    self.random.pause(300).await;
+                    if remove_backup(self.metadata.as_ref(), &name).await.is_ok() {
+                        asked_at.remove(&name);
+                    }
+                }
             }
         }
     }
@@ -232,7 +311,9 @@ async fn run(seed: u64) -> (u64, u64, u64) {
     tasks.spawn(async move { remembering.remember().await });
     for _ in 0..3 {
         let lead = Arc::new(TestLead::default());
-        let publisher = Publisher::new(config, store.clone(), metadata.clone(), clock.clone(), lead.clone());
+        let member = Arc::new(Member { group: metadata.clone(), random: random.clone(), seen: watch::Sender::new(metadata.manifest()) });
+        let publisher = Publisher::new(config, store.clone(), member.clone(), clock.clone(), lead.clone());
+        tasks.spawn(async move { member.follow().await });
         insights.push(publisher.insight());
         leads.push(lead);
         tasks.spawn(publisher.run());
@@ -257,7 +338,7 @@ async fn run(seed: u64) -> (u64, u64, u64) {
             panic!("seed {seed}: no task ends by itself");
         }
     }
-    assert_eq!(*store.revived.lock(), Vec::new(), "seed {seed}: a key that was deleted is never used again");
+    assert_eq!(*store.revived.lock(), Vec::new(), "seed {seed}: a key that was deleted is never used again by who is not fenced");
     assert!(leads.iter().all(|lead| lead.refused.lock().is_none()), "seed {seed}: the owner is one");
     tasks.shutdown().await;
     list_backups(store.as_ref()).await.expect("a list");

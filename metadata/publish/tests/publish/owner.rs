@@ -100,10 +100,12 @@ async fn a_damaged_owner_object_is_named() {
     assert_eq!(error.kind(), ErrorKind::Corrupt);
 }
 
-/// All lists of claimants are over before the first put of one takes effect.
+/// All lists of claimants are over before the first put of one takes effect, of whichever kind that is.
 fn in_lockstep() -> FaultyStore {
     let store = FaultyStore::new(Arc::new(MemoryStore::new()));
-    store.inject(FaultRule::new(Effect::Delay(Duration::from_secs(1))).on(Operation::PutIfAbsent));
+    for write in [Operation::PutIfAbsent, Operation::Put] {
+        store.inject(FaultRule::new(Effect::Delay(Duration::from_secs(1))).on(write));
+    }
     store
 }
 

@@ -2,10 +2,13 @@
 
 use crate::support::{Group, LIFE, contents, eager};
 use siltstone_core::{ErrorKind, Incarnation};
+use siltstone_format::snapshot::{PublishedRoot, ShardMaker, ShardRef};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
-use siltstone_metadata_publish::{OwnerError, PUBLISHER_JOB, PublishConfig, PublishError, claim_first, claim_next, list_backups, load_backup};
-use siltstone_store::paths::PathKind;
-use siltstone_store::{Effect, Fault, FaultRule, FaultyStore, MemoryStore, Operation};
+use siltstone_metadata_publish::{
+    OwnerError, PUBLISHER_JOB, PublishConfig, PublishError, ask_backup, claim_first, claim_next, list_backups, load_backup, remove_backup,
+};
+use siltstone_store::paths::{ObjectPath, PathKind};
+use siltstone_store::{Effect, Fault, FaultRule, FaultyStore, MemoryStore, ObjectKey, ObjectStore, Operation};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -116,6 +119,42 @@ async fn what_no_kept_root_names_is_collected() {
     assert_eq!(state.shards - state.shards_deleted, left as u64);
 }
 
+/// Roots are deleted before the shards that they name: whichever delete fails, what is left of a root is whole.
+#[tokio::test]
+async fn a_root_goes_before_its_shards_whichever_delete_fails() {
+    let mut failures = 0;
+    for lost in [false, true] {
+        for nth in 1.. {
+            let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+            let group = Group::new(store.clone());
+            let (mut publisher, _) = group.publisher(PublishConfig { requests_max: 4, keep_ms: 10_000, ..eager() });
+            for _ in 0..4 {
+                group.tick_ms(1_000).await;
+                publisher.round().await.expect("a root");
+            }
+            group.tick_ms(60_000).await;
+            let effect = if lost { Effect::FailAfter(away()) } else { Effect::Fail(away()) };
+            store.inject(FaultRule::new(effect).on(Operation::Delete).nth(nth));
+            let failed = publisher.round().await.is_err();
+            store.heal();
+            let shards = group.keys(PathKind::SnapshotShard).await;
+            for root in group.keys(PathKind::SnapshotRoot).await {
+                let published = PublishedRoot::decode(&store.get(&root).await.expect("a root")).expect("a root");
+                let place = |(shard, maker): (&ShardRef, ShardMaker)| {
+                    ObjectPath::SnapshotShard { incarnation: LIFE, epoch: maker.epoch, index: maker.index, hash: shard.hash }.key()
+                };
+                let missing: Vec<ObjectKey> = published.shards().map(place).filter(|shard| !shards.contains(shard)).collect();
+                assert!(missing.is_empty(), "delete {nth}: {root} is left without {missing:?}");
+            }
+            if !failed {
+                break;
+            }
+            failures += 1;
+        }
+    }
+    assert!(failures >= 10, "only {failures} deletes failed");
+}
+
 #[tokio::test]
 async fn roots_are_kept_by_number_and_for_their_time() {
     let group = Group::in_memory();
@@ -182,6 +221,89 @@ async fn a_superseded_group_takes_in_nothing_more_and_deletes_nothing() {
     assert!(lead.refused.lock().clone().expect("a reason").contains("superseded"));
     assert!(publisher.insight().state().refused.is_some());
     assert_eq!(contents(group.store.as_ref()).await, before);
+}
+
+/// Between two looks at the owner it may put a root, which nobody takes for the newest of all lives; it deletes nothing.
+#[tokio::test]
+async fn a_group_that_does_not_know_yet_that_it_is_superseded_deletes_nothing() {
+    let group = Group::in_memory();
+    let (mut publisher, lead) = group.publisher(PublishConfig { owner_check_every: Duration::from_secs(3_600), ..eager() });
+    for step in 0..2 {
+        group.create_namespaces(&format!("a{step}"), 5).await;
+        publisher.round().await.expect("a root");
+    }
+    claim_next(group.store.as_ref(), 0, 9).await.expect("a restore elsewhere");
+    let before = contents(group.store.as_ref()).await;
+    group.create_namespaces("b", 5).await;
+    let error = publisher.round().await.expect_err("superseded");
+    assert!(matches!(error, PublishError::Owner(OwnerError::Superseded { by: Incarnation(701), .. })), "{error}");
+    assert!(lead.refused.lock().clone().expect("a reason").contains("superseded"));
+    let after = contents(group.store.as_ref()).await;
+    assert!(before.keys().all(|key| after.contains_key(key)), "it deletes nothing");
+}
+
+/// Two groups of one incarnation, as when a data directory was copied: the one whose epoch is lower says so, and deletes nothing.
+#[tokio::test]
+async fn a_root_of_an_epoch_that_the_log_never_had_is_noticed_while_publishing() {
+    let group = Group::in_memory();
+    let (mut publisher, _) = group.publisher(eager());
+    publisher.round().await.expect("a root");
+    let copy = Group::new(Arc::new(MemoryStore::new()));
+    for _ in 0..5 {
+        copy.metadata.register_job(PUBLISHER_JOB).await.expect("another leader");
+    }
+    copy.create_namespaces("a", 50).await;
+    let copy = Group { store: group.store.clone(), ..copy };
+    let (mut other, _) = copy.publisher(eager());
+    other.round().await.expect("a root");
+    let before = contents(group.store.as_ref()).await;
+    group.create_namespaces("b", 5).await;
+    let error = publisher.round().await.expect_err("a later epoch's root");
+    assert!(matches!(error, PublishError::Fenced { .. }), "{error}");
+    let error = publisher.round().await.expect_err("the store has what the log has not");
+    assert!(matches!(error, PublishError::LostLog { .. }), "{error}");
+    let after = contents(group.store.as_ref()).await;
+    assert!(before.keys().all(|key| after.contains_key(key)), "it deletes nothing");
+}
+
+/// What a root that failed has put may still be named by it, and the publisher's base may still be what the next root is made from.
+#[tokio::test]
+async fn what_a_failed_root_has_put_and_what_its_base_names_is_left() {
+    for effect in [Effect::Fail(away()), Effect::FailAfter(away())] {
+        let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+        let group = Group::new(store.clone());
+        let unasked = PublishConfig { positions_max: 6, every: Duration::from_secs(3_600), ..eager() };
+        let (mut publisher, _) = group.publisher(unasked);
+        group.create_namespaces("a", 10).await;
+        publisher.round().await.expect("a root");
+        // A root of which only some shards are new. It is not looked what may go.
+        group.create_namespaces("b", 6).await;
+        store.inject(FaultRule::new(Effect::Fail(away())).on(Operation::List).on_keys_with("/metadata/shards/"));
+        publisher.round().await.expect_err("no list");
+        store.heal();
+        let base = group.manifest();
+        // The next root has other shards, and does not name all that the base names.
+        group.metadata.drop_namespace("a-0").await.expect("dropped");
+        ask_backup(group.metadata.as_ref(), "monday").await.expect("asked");
+        store.inject(FaultRule::new(effect.clone()).on(Operation::Put).on_keys_with("/metadata/snapshots/"));
+        publisher.round().await.expect_err("no root");
+        store.heal();
+        remove_backup(group.metadata.as_ref(), "monday").await.expect("removed");
+
+        let before = contents(store.as_ref()).await;
+        publisher.round().await.expect("no root is due");
+        assert_eq!(publisher.insight().state().newest.expect("a root").version, base.version);
+        let after = contents(store.as_ref()).await;
+        let newest = group.keys(PathKind::SnapshotRoot).await.pop().expect("a root");
+        assert_eq!(newest.as_str().contains(&format!("{:016x}", base.version.0)), matches!(effect, Effect::Fail(_)), "{newest}");
+        let is_older = |key: &&ObjectKey| match ObjectPath::parse(key).expect("a key") {
+            ObjectPath::SnapshotShard { index, .. } | ObjectPath::SnapshotRoot { index, .. } => index < base.version,
+            _ => false,
+        };
+        let gone: Vec<&ObjectKey> = before.keys().filter(|key| !after.contains_key(*key)).collect();
+        assert!(gone.iter().all(is_older), "{effect:?}: {gone:?}");
+        assert_eq!(gone.is_empty(), matches!(effect, Effect::FailAfter(_)), "{effect:?}: {gone:?}");
+    }
 }
 
 #[tokio::test]
