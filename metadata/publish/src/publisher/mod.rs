@@ -18,7 +18,8 @@
 //! - **A late put** of a fenced publisher may leave a root whose shards are gone, and so may one that is behind and tries again, under the same
 //!   keys, what it failed to put. Who deleted these had put a root of a later epoch before: the late one stands below it, and is nobody's newest
 //!   root and nobody's base. A late put of a shard is named by no kept root, and is deleted in another round.
-//! - **A backup** is asked for before its root is made, and recorded by compare-and-swap with the asking. Where the manifest shows no asking, no
+//! - **A backup** is asked for before its root is made, and recorded by compare-and-swap with the asking, by a publisher whose epoch was alive after
+//!   it had put the root: nobody has deleted then what the root names, and every later publisher finds it. Where the manifest shows no asking, no
 //!   former publisher can record one any more, so the roots to be kept are those that the manifest names.
 //! - **Another life** of the group has other keys: nothing of a predecessor is ever collected.
 //!

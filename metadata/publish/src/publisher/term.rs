@@ -130,6 +130,13 @@ impl Term {
     /// Records the base as the root of those backups that it covers.
     pub(super) async fn complete_backups(&mut self, manifest: Manifest) -> Result<(), PublishError> {
         let Some(Base { key, published, manifest: Some(of_base) }) = &self.base else { return Ok(()) };
+        if asked(&manifest).next().is_none() {
+            return Ok(());
+        }
+        // A later publisher may have deleted what this root names, before the backup was asked for. While this one's epoch is alive, nobody has.
+        if !self.client.linearizable_manifest().await?.is_live(self.epoch) {
+            return Err(PublishError::Fenced { epoch: self.epoch });
+        }
         for (name, changed_at, record) in asked(&manifest) {
             let value = if record.incarnation != self.incarnation {
                 // Asked of a life that this one was restored from: that life's own root tells of it.
