@@ -38,9 +38,12 @@ async fn caught_up(group: &Group, id: u64) {
 async fn a_removed_members_number_is_never_taken_again() {
     let mut group = Group::start().await;
     // Before all members are known to read newer commands, snapshots have no room for removed numbers.
-    while group.nodes[&group.leader(None).await].status().await.command_version < COMMAND_VERSION {
-        sleep(Duration::from_millis(20)).await;
-    }
+    let raised = async {
+        while group.nodes[&group.leader(None).await].status().await.command_version < COMMAND_VERSION {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), raised).await.unwrap();
     let (parts, _) = parts(&siltstone_disk::LossyDisk::new(), group.network.member(4), 4);
     let fourth = MetadataNode::start(NodeConfig { members: BTreeMap::new(), ..Group::config(4) }, parts).await.unwrap();
     group.network.serve(4, fourth.clone());

@@ -38,8 +38,8 @@ pub enum MetadataCommand {
 impl MetadataCommand {
     /// The runtime that it wants.
     ///
-    /// A member with one thread gets a runtime without a scheduler among threads, not one with a single worker: that is a quarter more commits a
-    /// second, and tasks run in the order in which they were woken.
+    /// A member with one thread gets a runtime without a scheduler among threads, not one with a single worker: that is a third more commits a
+    /// second, and tasks run in the order in which they were woken. Figures: `docs/decisions/0012-metadata-group.md`.
     #[must_use]
     pub fn runtime(&self) -> Builder {
         match self {

@@ -1,11 +1,11 @@
 //! What is put, in which order, and what is collected.
 
-use crate::support::{Group, LIFE, contents, eager};
+use crate::support::{Group, LIFE, TestLead, contents, eager};
 use siltstone_core::{ErrorKind, Incarnation};
 use siltstone_format::snapshot::{PublishedRoot, ShardMaker, ShardRef};
 use siltstone_metadata_client::{MetadataClient, MetadataClientExt};
 use siltstone_metadata_publish::{
-    OwnerError, PUBLISHER_JOB, PublishConfig, PublishError, ask_backup, claim_first, claim_next, list_backups, load_backup, remove_backup,
+    OwnerError, PUBLISHER_JOB, PublishConfig, PublishError, Publisher, ask_backup, claim_first, claim_next, list_backups, load_backup, remove_backup,
 };
 use siltstone_store::paths::{ObjectPath, PathKind};
 use siltstone_store::{Effect, Fault, FaultRule, FaultyStore, MemoryStore, ObjectKey, ObjectStore, Operation};
@@ -207,6 +207,13 @@ async fn a_store_that_is_away_is_noted_and_tried_again() {
     running.abort();
 }
 
+/// A round finds that another life owns the store, and the member takes in nothing more.
+async fn superseded(publisher: &mut Publisher, lead: &TestLead) {
+    let error = publisher.round().await.expect_err("superseded");
+    assert!(matches!(error, PublishError::Owner(OwnerError::Superseded { by: Incarnation(701), .. })), "{error}");
+    assert!(lead.refused.lock().clone().expect("a reason").contains("superseded"));
+}
+
 #[tokio::test]
 async fn a_superseded_group_takes_in_nothing_more_and_deletes_nothing() {
     let group = Group::in_memory();
@@ -216,9 +223,7 @@ async fn a_superseded_group_takes_in_nothing_more_and_deletes_nothing() {
     claim_next(group.store.as_ref(), 0, 9).await.expect("a restore elsewhere");
     let before = contents(group.store.as_ref()).await;
     group.create_namespaces("b", 5).await;
-    let error = publisher.round().await.expect_err("superseded");
-    assert!(matches!(error, PublishError::Owner(OwnerError::Superseded { by: Incarnation(701), .. })), "{error}");
-    assert!(lead.refused.lock().clone().expect("a reason").contains("superseded"));
+    superseded(&mut publisher, &lead).await;
     assert!(publisher.insight().state().refused.is_some());
     assert_eq!(contents(group.store.as_ref()).await, before);
 }
@@ -235,9 +240,7 @@ async fn a_group_that_does_not_know_yet_that_it_is_superseded_deletes_nothing() 
     claim_next(group.store.as_ref(), 0, 9).await.expect("a restore elsewhere");
     let before = contents(group.store.as_ref()).await;
     group.create_namespaces("b", 5).await;
-    let error = publisher.round().await.expect_err("superseded");
-    assert!(matches!(error, PublishError::Owner(OwnerError::Superseded { by: Incarnation(701), .. })), "{error}");
-    assert!(lead.refused.lock().clone().expect("a reason").contains("superseded"));
+    superseded(&mut publisher, &lead).await;
     let after = contents(group.store.as_ref()).await;
     assert!(before.keys().all(|key| after.contains_key(key)), "it deletes nothing");
 }
