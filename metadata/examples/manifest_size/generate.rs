@@ -8,12 +8,8 @@ use siltstone_format::manifest::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Namespaces; their sizes follow Zipf's law.
+/// Namespaces, of which some have entries.
 pub(crate) const NAMESPACES: u64 = 100_000;
-/// The largest namespaces get entries now; all others are idle.
-pub(crate) const BUSY: u64 = 1_000;
-/// Half of what fits a chunk: what a full one of several writers has on average when it is sealed.
-const ROWS_A_CHUNK: u64 = CHUNK_ROWS_MAX as u64 / 2;
 const BODY_BYTES_A_ROW: u64 = 150;
 const STORED_BYTES_A_ROW: u64 = 20;
 const SEGMENT_BYTES_A_ROW: u64 = 5;
@@ -26,12 +22,57 @@ const DAY_NS: i64 = 86_400_000_000_000;
 const WRITERS: u64 = 20;
 /// Each writer flushes twice.
 const BATCHES_A_SECOND: u64 = 2 * WRITERS;
-const SEAL_AGE_S: u64 = 3_600;
+/// A chunk that is not full is closed after so many flushes of its writer: a day, as writers do it.
+const FLUSHES_A_DAY: f64 = 2.0 * 86_400.0;
 const START_NS: i64 = 1_700_000_000_000_000_000;
+
+/// Who has how many entries: the first `active` namespaces, by Zipf's law, evenly over all the days; the others exist and are empty.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) entries: u64,
+    pub(crate) active: u64,
+    /// Of all active namespaces together, if the largest has 1.
+    sizes: f64,
+}
+
+impl Load {
+    pub(crate) fn new(entries: u64, active: u64) -> Self {
+        Self { entries, active, sizes: (1..=active).map(|rank| 1.0 / rank as f64).sum() }
+    }
+
+    fn entries_of(self, rank: u64) -> u64 {
+        if rank <= self.active { (self.entries as f64 / self.sizes / rank as f64) as u64 } else { 0 }
+    }
+
+    /// The writers of a namespace are few: as many as it needs.
+    const fn writers_of(rank: u64) -> u64 {
+        let writers = WRITERS / rank;
+        if writers == 0 { 1 } else { writers }
+    }
+
+    /// Rows of a namespace in a flush of one of its writers.
+    fn rows_a_flush(self, rank: u64) -> f64 {
+        self.entries_of(rank) as f64 / Self::writers_of(rank) as f64 / (DAYS as f64 * FLUSHES_A_DAY)
+    }
+
+    /// Rows that a chunk gets: until it is full, or in the day after its first one.
+    fn rows_a_chunk(self, rank: u64) -> f64 {
+        (1.0 + self.rows_a_flush(rank) * FLUSHES_A_DAY).min(CHUNK_ROWS_MAX as f64)
+    }
+
+    fn chunks_of(self, rank: u64) -> u64 {
+        (self.entries_of(rank) as f64 / self.rows_a_chunk(rank)).ceil() as u64
+    }
+
+    /// The share of flushes that have a row, so put a batch: rows come independently of each other.
+    fn flushes_with_rows(self) -> f64 {
+        1.0 - (-(self.entries as f64) / (DAYS * 86_400 * BATCHES_A_SECOND) as f64).exp()
+    }
+}
 
 pub(crate) struct Builder {
     manifest: Manifest,
-    entries: u64,
+    load: Load,
     id: u64,
     /// Ids that batches take between one object and the next.
     ids_an_object: u64,
@@ -45,19 +86,24 @@ pub(crate) struct Builder {
 pub(crate) struct Sealed {
     pub(crate) chunks: u64,
     pub(crate) rows: u64,
-    /// Chunks if each but a namespace's last were full: no chunk has rows of two namespaces.
-    pub(crate) chunks_min: u64,
-    /// Of namespaces that filled a chunk.
-    pub(crate) chunks_of_larger: u64,
-    pub(crate) rows_of_larger: u64,
+}
+
+/// A slice that no seal has taken yet, by time.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct LiveSlice {
+    flush: u64,
+    writer: u64,
+    rank: u64,
+    first_offset: u16,
+    rows: u16,
 }
 
 impl Builder {
-    pub(crate) fn new(entries: u64) -> Self {
+    pub(crate) fn new(load: Load) -> Self {
         let manifest = Manifest { incarnation: Incarnation(1), version: CommitIndex(1), ..Manifest::default() };
-        let batches = (BATCHES_A_SECOND as f64 * DAYS as f64 * 86_400.0 * flushes_with_rows(entries)) as u64;
-        let objects = entries * (STORED_BYTES_A_ROW + SEGMENT_BYTES_A_ROW) / OBJECT_BYTES + 1;
-        Self { manifest, entries, id: 1, ids_an_object: batches / objects, room: 0, seed: 7 }
+        let batches = (BATCHES_A_SECOND as f64 * DAYS as f64 * 86_400.0 * load.flushes_with_rows()) as u64;
+        let objects = load.entries * (STORED_BYTES_A_ROW + SEGMENT_BYTES_A_ROW) / OBJECT_BYTES + 1;
+        Self { manifest, load, id: 1, ids_an_object: batches / objects, room: 0, seed: 7 }
     }
 
     pub(crate) const fn manifest(&self) -> &Manifest {
@@ -72,6 +118,16 @@ impl Builder {
     fn random(&mut self, below: u64) -> u64 {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.seed >> 33) % below.max(1)
+    }
+
+    /// Of 0 to 1, neither of them.
+    fn share(&mut self) -> f64 {
+        (self.random(1_000_000) as f64 + 0.5) / 1e6
+    }
+
+    /// One of the two whole numbers beside it, so that the mean is right.
+    fn whole(&mut self, mean: f64) -> u64 {
+        mean.trunc() as u64 + u64::from(self.share() < mean.fract())
     }
 
     /// An object with room for a part of this many bytes.
@@ -114,42 +170,36 @@ impl Builder {
 
     /// The sealed chunks of all namespaces, with their packs and segments.
     pub(crate) fn sealed(&mut self) -> Sealed {
-        let harmonic = harmonic();
-        let all = self.entries / ROWS_A_CHUNK;
+        let load = self.load;
+        let all: u64 = (1..=load.active).map(|rank| load.chunks_of(rank)).sum();
         let mut sealed = Sealed::default();
         for rank in 1..=NAMESPACES {
-            let entries = (self.entries as f64 / harmonic / rank as f64) as u64;
-            let count = entries.div_ceil(ROWS_A_CHUNK).max(1);
-            // Its chunks lie evenly among all, with some disorder by writers that run ahead; one lives as long as one of its writers takes to fill
-            // it. Those of small namespaces may meet, which costs the manifest nothing.
+            // Its chunks lie evenly among all, with some disorder by writers that run ahead. Those of small namespaces may meet, which costs the
+            // manifest nothing.
+            let (count, wanted) = (load.chunks_of(rank).max(1), load.rows_a_chunk(rank));
             let (gap, span) = ((all / count).max(1), DAY_NS * DAYS as i64 / count as i64);
-            let writers = (WRITERS / rank).max(1) as i64;
+            let writers = Load::writers_of(rank) as i64;
             let mut chunks = Vec::with_capacity(count as usize);
-            let mut left = entries;
-            for position in 0..count {
+            let mut left = load.entries_of(rank);
+            while left > 0 {
+                let position = chunks.len() as u64;
                 let id = position * gap + 1 + self.random(gap);
-                let wanted = if position + 1 == count { left.min(CHUNK_ROWS_MAX as u64) } else { (ROWS_A_CHUNK - 64 + self.random(128)).min(left) };
-                let rows = wanted.max(1) as u16;
-                left = left.saturating_sub(wanted);
+                let jitter = if wanted < CHUNK_ROWS_MAX as f64 { 0.9 + 0.2 * self.share() } else { 1.0 };
+                let rows = self.whole(wanted * jitter).clamp(1, left.min(CHUNK_ROWS_MAX as u64)) as u16;
+                left -= u64::from(rows);
                 let timestamp_min_ns = START_NS + position as i64 * span + self.random(1_000_000_000) as i64;
                 let timestamp_max_ns = timestamp_min_ns + (span * writers).min(DAY_NS) + self.random(1_000_000_000) as i64;
                 let body_bytes = u64::from(rows) * BODY_BYTES_A_ROW + self.random(10_000);
                 chunks.push(PackChunk { chunk: ChunkId(id), rows, end_offset: rows, timestamp_min_ns, timestamp_max_ns, body_bytes });
             }
-            let rows: u64 = chunks.iter().map(|chunk| u64::from(chunk.rows)).sum();
-            sealed.chunks += count;
-            sealed.chunks_min += rows.div_ceil(CHUNK_ROWS_MAX as u64);
-            sealed.rows += rows;
-            if entries >= ROWS_A_CHUNK {
-                sealed.chunks_of_larger += count;
-                sealed.rows_of_larger += rows;
-            }
+            sealed.chunks += chunks.len() as u64;
+            sealed.rows += chunks.iter().map(|chunk| u64::from(chunk.rows)).sum::<u64>();
             self.put_namespace(rank, &chunks);
         }
         sealed
     }
 
-    fn put_batch(&mut self, live_slices: u32, slices: u32, retired_at_ms: Option<i64>) -> BatchId {
+    fn put_batch(&mut self, slices: u32, retired_at_ms: Option<i64>) -> BatchId {
         let id = BatchId(self.next_id());
         let record = BatchRecord { id, epoch: Epoch(1), len_bytes: 40_000, footer: CheckedRange { offset: 38_000, len: 2_000, crc32c: 7 } };
         match retired_at_ms {
@@ -157,67 +207,64 @@ impl Builder {
                 let retired = RetiredBatch { id, epoch: Epoch(1), at_ms, footer_crc32c: id.0 as u32, duplicates: &[] };
                 self.manifest.retired_batches.insert(retired);
             }
-            None => self.manifest.batches.insert_mut(id, Arc::new(BatchState { record, live_slices, slices, duplicates: Box::default() })),
+            None => self.manifest.batches.insert_mut(id, Arc::new(BatchState { record, live_slices: slices, slices, duplicates: Box::default() })),
         }
         id
     }
 
     /// The batches that retired within a day. How many.
     pub(crate) fn retired(&mut self) -> u64 {
-        let count = ((BATCHES_A_SECOND * 86_400) as f64 * flushes_with_rows(self.entries)) as u64;
+        let count = ((BATCHES_A_SECOND * 86_400) as f64 * self.load.flushes_with_rows()) as u64;
         for position in 0..count {
-            self.put_batch(0, 50, Some(START_NS / 1_000_000 + position as i64 * 25));
+            self.put_batch(50, Some(START_NS / 1_000_000 + position as i64 * 25));
         }
         count
     }
 
-    /// What the last hour brought and no seal has taken yet: in each second, each writer's flushes hold a slice for each namespace that had a row.
+    /// What open chunks have got since they were opened: a slice from each flush of their writer that had a row of their namespace.
+    fn live_slices(&mut self) -> Vec<LiveSlice> {
+        let mut live = Vec::new();
+        for rank in 1..=self.load.active {
+            let rows_a_flush = self.load.rows_a_flush(rank);
+            let with_rows = -(-rows_a_flush).exp_m1();
+            let life_flushes = FLUSHES_A_DAY.min(CHUNK_ROWS_MAX as f64 / rows_a_flush);
+            for slot in 0..Load::writers_of(rank) {
+                let writer = (rank + slot) % WRITERS;
+                let mut flush = FLUSHES_A_DAY - life_flushes * self.share();
+                let mut first_offset = 0_u16;
+                loop {
+                    // The gap between two flushes that have rows is geometric.
+                    flush += (self.share().ln() / (-with_rows).ln_1p()).ceil().max(1.0);
+                    let rows = self.whole(rows_a_flush / with_rows).max(1) as u16;
+                    if flush >= FLUSHES_A_DAY || usize::from(first_offset) + usize::from(rows) > CHUNK_ROWS_MAX {
+                        break;
+                    }
+                    live.push(LiveSlice { flush: flush as u64, writer, rank, first_offset, rows });
+                    first_offset += rows;
+                }
+            }
+        }
+        live.sort_unstable();
+        live
+    }
+
+    /// The open chunks and their batches. How many slices they have.
     pub(crate) fn live(&mut self) -> u64 {
-        let (rows_a_flush, harmonic) = (rows_a_flush(self.entries), harmonic());
         let mut chunks = BTreeMap::<(u64, u64), Vec<SliceRef>>::new();
-        let mut ends = BTreeMap::<(u64, u64), u16>::new();
-        let mut total = 0;
-        for flush in 0..SEAL_AGE_S * BATCHES_A_SECOND {
-            let writer = flush % WRITERS;
-            let mut parts = Vec::new();
-            for rank in 1..=BUSY {
-                // The writers of a namespace are few: as many as it needs.
-                let writers = (WRITERS / rank).max(1);
-                if (writer + rank) % WRITERS >= writers {
-                    continue;
-                }
-                let rows = rows_a_flush * WRITERS as f64 / writers as f64 / harmonic / rank as f64;
-                let rows = rows.trunc() as u16 + u16::from(self.random(1_000_000) as f64 / 1e6 < rows.fract());
-                if rows != 0 {
-                    parts.push((rank, rows));
-                }
-            }
-            if parts.is_empty() {
-                continue;
-            }
-            let batch = BatchId(self.id + 1);
-            let mut live = 0;
-            for &(rank, rows) in &parts {
-                let end = ends.entry((rank, writer)).or_default();
-                let first_offset = *end;
-                if usize::from(first_offset) + usize::from(rows) > CHUNK_ROWS_MAX {
-                    // Full, and sealed soon after: its slices are gone.
-                    chunks.remove(&(rank, writer));
-                    *end = 0;
-                    continue;
-                }
-                *end += rows;
-                live += 1;
+        let live = self.live_slices();
+        for slices in live.chunk_by(|one, next| (one.flush, one.writer) == (next.flush, next.writer)) {
+            let batch = self.put_batch(slices.len() as u32, None);
+            for &LiveSlice { writer, rank, first_offset, rows, .. } in slices {
                 let range = CheckedRange { offset: 5_000, len: 400, crc32c: 7 };
                 let slice = SliceRef { batch, range, first_offset, rows, timestamp_min_ns: START_NS, timestamp_max_ns: START_NS + 500_000_000 };
                 chunks.entry((rank, writer)).or_default().push(slice);
             }
-            self.put_batch(live, parts.len() as u32, None);
         }
+        let total = live.len() as u64;
+        drop(live);
         let mut owner = BTreeMap::<u64, Map<ChunkId, NamespaceId>>::new();
         for ((rank, writer), slices) in chunks {
             let (chunk, namespace) = (ChunkId((1 << 31) + rank * WRITERS + writer), NamespaceId(rank as u32));
-            total += slices.len() as u64;
             let next_offset = slices.last().map_or(0, |slice| slice.first_offset + slice.rows);
             let record = ChunkRecord {
                 writer: WriterId(writer as u32),
@@ -246,36 +293,14 @@ impl Builder {
     /// Brings what is counted in line.
     pub(crate) fn finish(self) -> Manifest {
         let mut manifest = self.manifest;
-        let mut live = BTreeMap::<BatchId, u32>::new();
         let ids: Vec<_> = manifest.namespaces.keys().copied().collect();
         for id in ids {
             let namespace = Arc::make_mut(manifest.namespaces.get_mut(&id).expect("it is there"));
             namespace.totals = namespace.count_totals();
             manifest.totals.add(&namespace.totals);
-            namespace.chunks.values().flat_map(|chunk| chunk.slices.iter()).for_each(|slice| *live.entry(slice.batch).or_default() += 1);
-        }
-        let batches: Vec<_> = manifest.batches.keys().copied().collect();
-        for id in batches {
-            match live.get(&id) {
-                Some(&count) => Arc::make_mut(manifest.batches.get_mut(&id).expect("it is there")).live_slices = count,
-                None => _ = manifest.batches.remove_mut(&id),
-            }
         }
         manifest.counters.id = self.id + 1;
         (manifest.counters.epoch, manifest.counters.namespace, manifest.counters.chunk) = (1_000, 1_000_000, 1 << 40);
         manifest
     }
-}
-
-fn harmonic() -> f64 {
-    (1..=NAMESPACES).map(|rank| 1.0 / rank as f64).sum()
-}
-
-fn rows_a_flush(entries: u64) -> f64 {
-    entries as f64 / (DAYS * 86_400 * BATCHES_A_SECOND) as f64
-}
-
-/// The share of flushes that have a row, so put a batch: rows come independently of each other.
-fn flushes_with_rows(entries: u64) -> f64 {
-    1.0 - (-rows_a_flush(entries)).exp()
 }

@@ -1,15 +1,16 @@
 //! Prints what a manifest takes in memory and as a snapshot, how long that takes to write and to read, and what an indexer needs that serves one
-//! namespace in a hundred: `cargo run --release -p siltstone-metadata --example manifest_size [ENTRIES]`.
+//! namespace in a hundred: `cargo run --release -p siltstone-metadata --example manifest_size [ENTRIES [ACTIVE]]`.
 //!
-//! The state is built, not estimated: 100,000 namespaces whose sizes follow Zipf's law, of which the 1,000 largest get entries now; chunks half
-//! full where there is enough to fill them, packs of at most 512 chunks, segments over at most 4,096, 30 days of data, 20 writers that flush twice
-//! a second, chunks sealed after an hour at the latest, and a day of retired batches. Memory is the growth of a process's resident set; what
-//! readers take is measured in processes of their own. Snapshots lie in files, which the system has in memory: a store takes its time more.
+//! The state is built, not estimated: 100,000 namespaces, of which the first ACTIVE (1,000 unless told) hold all entries, by Zipf's law, and get new
+//! ones at the same pace as ever, while the others exist and are empty. 30 days of data; 20 writers that flush twice a second and close a chunk
+//! when it is full or a day old, so that how far chunks are filled comes out and does not go in; packs of at most 512 chunks, segments over at most
+//! 4,096, and a day of retired batches. Memory is the growth of a process's resident set; what readers take is measured in processes of their own.
+//! Snapshots lie in files, which the system has in memory: a store takes its time more.
 
 mod generate;
 mod read;
 
-use generate::{BUSY, Builder, NAMESPACES};
+use generate::{Builder, Load, NAMESPACES};
 use siltstone_core::{CHUNK_ROWS_MAX, NamespaceId};
 use siltstone_format::manifest::Manifest;
 use siltstone_format::snapshot::{Encoded, SnapshotRoot, encode, encode_changed};
@@ -19,14 +20,23 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// The first argument of the processes that read.
+const READS: &str = "read";
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [what, dir] = arguments.as_slice() {
+    if let [marker, what, dir] = arguments.as_slice()
+        && marker == READS
+    {
         return read::measure(what, Path::new(dir));
     }
-    let entries = arguments.first().and_then(|text| text.parse().ok()).unwrap_or(10_000_000_000_u64);
-    let manifest = build(entries);
-    let encoded = write(&manifest);
+    let number = |position: usize, otherwise: u64| match arguments.get(position) {
+        Some(text) => text.replace('_', "").parse().unwrap_or_else(|error| panic!("read {text:?} as a number: {error}")),
+        None => otherwise,
+    };
+    let load = Load::new(number(0, 10_000_000_000), number(1, 1_000).clamp(1, NAMESPACES));
+    let manifest = build(load);
+    let encoded = write(&manifest, load);
     let dir = std::env::temp_dir().join(format!("siltstone-manifest-size-{}", std::process::id()));
     std::fs::create_dir(&dir).expect("there is room for temporary files");
     std::fs::write(dir.join("root"), encoded.root.encode().expect("it was encoded before")).expect("the folder takes files");
@@ -37,14 +47,14 @@ fn main() {
     drop((manifest, encoded));
     for what in read::KINDS {
         let program = std::env::current_exe().expect("this program has a file");
-        let status = Command::new(program).arg(what).arg(&dir).status().expect("this program can be started again");
+        let status = Command::new(program).arg(READS).arg(what).arg(&dir).status().expect("this program can be started again");
         assert!(status.success(), "{what}: {status}");
     }
     std::fs::remove_dir_all(&dir).expect("it is this program's own");
 }
 
-fn build(entries: u64) -> Manifest {
-    let mut builder = Builder::new(entries);
+fn build(load: Load) -> Manifest {
+    let mut builder = Builder::new(load);
     let mut last = resident_bytes();
     let mut report = |what: &str, count: u64, unit: &str| {
         let now = resident_bytes();
@@ -52,21 +62,18 @@ fn build(entries: u64) -> Manifest {
         println!("{what:<52} {:>8.1} MB {count:>12} {unit:<10} {:>7.1} B each", grown as f64 / 1e6, grown as f64 / count.max(1) as f64);
         last = now;
     };
-    println!("{entries} entries in {NAMESPACES} namespaces, {BUSY} of them busy");
+    println!("{} entries in {} of {NAMESPACES} namespaces", load.entries, load.active);
     let sealed = builder.sealed();
     report("sealed chunks, with namespaces, packs and segments", sealed.chunks, "chunks");
     let spaces = || builder.manifest().namespaces.values();
     let packed: usize = spaces().flat_map(|space| space.packs.values()).map(|pack| pack.chunks.len_bytes()).sum();
     let listed: usize = spaces().flat_map(|space| space.segments.values()).map(|segment| segment.chunks.len_bytes()).sum();
-    let fill = |rows: u64, chunks: u64| rows as f64 / chunks.max(1) as f64 / CHUNK_ROWS_MAX as f64;
     println!(
-        "  of that in packs {:.1} B a chunk, in segments {:.1} B a chunk; {} objects; chunks are filled to {:.2} (with full ones it were {:.2}), those of namespaces that filled one to {:.2}",
+        "  of that in packs {:.1} B a chunk, in segments {:.1} B a chunk; {} objects; chunks are filled to {:.2}",
         packed as f64 / sealed.chunks as f64,
         listed as f64 / sealed.chunks as f64,
         builder.manifest().objects.size(),
-        fill(sealed.rows, sealed.chunks),
-        fill(sealed.rows, sealed.chunks_min),
-        fill(sealed.rows_of_larger, sealed.chunks_of_larger),
+        sealed.rows as f64 / sealed.chunks as f64 / CHUNK_ROWS_MAX as f64,
     );
     let retired = builder.retired();
     report("batches that retired within a day", retired, "batches");
@@ -77,7 +84,7 @@ fn build(entries: u64) -> Manifest {
     manifest
 }
 
-fn write(manifest: &Manifest) -> Encoded {
+fn write(manifest: &Manifest, load: Load) -> Encoded {
     let started = Instant::now();
     let encoded = encode(manifest).expect("no shard is past 4 GiB");
     let elapsed = started.elapsed();
@@ -98,10 +105,10 @@ fn write(manifest: &Manifest) -> Encoded {
     changed("nothing changed", manifest, manifest, &encoded.root);
     let mut later = manifest.clone();
     touch(&mut later, NAMESPACES);
-    changed("one idle namespace changed", &later, manifest, &encoded.root);
+    changed("one namespace changed", &later, manifest, &encoded.root);
     let mut later = manifest.clone();
-    (1..=BUSY).for_each(|id| touch(&mut later, id));
-    changed("all busy namespaces changed", &later, manifest, &encoded.root);
+    (1..=load.active).for_each(|id| touch(&mut later, id));
+    changed("all active namespaces changed", &later, manifest, &encoded.root);
     encoded
 }
 
