@@ -86,6 +86,8 @@ pub(crate) struct Admission {
     /// The number of this process.
     pub(crate) session: u64,
     phase: Mutex<Phase>,
+    /// The members of its new group, as they were seen last before it began; empty in a process that found a log.
+    founders: Mutex<BTreeMap<u64, Hello>>,
     /// Its log has been told that the group means another directory: the group asks many times a second.
     has_refused: AtomicBool,
 }
@@ -104,8 +106,8 @@ impl Admission {
             None if log == FoundLog::Used => return Err(StartError::Lost { path, what: "this file is gone, but the log was used" }),
             None => (drawn.directory, Phase::Fresh),
         };
-        let (phase_now, has_refused) = (Mutex::new(phase), AtomicBool::new(false));
-        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, session: drawn.session, phase: phase_now, has_refused };
+        let (phase_now, founders, has_refused) = (Mutex::new(phase), Mutex::default(), AtomicBool::new(false));
+        let admission = Self { disk, dir: dir.to_owned(), node_id, directory, session: drawn.session, phase: phase_now, founders, has_refused };
         if phase == Phase::Fresh && !waits {
             admission.keep_id().map_err(|error| StartError::io("write", &path, error))?;
         }
@@ -122,6 +124,11 @@ impl Admission {
     /// Whether it may take part in what others ask, when they mean a directory of this id (0: they do not know).
     pub(crate) fn takes_part(&self, meant: u64) -> bool {
         *self.phase.lock() != Phase::Fresh && (meant == 0 || self.directory == 0 || meant == self.directory)
+    }
+
+    /// The version of commands that a member of this directory said it reads when the group began; `None` if this process did not see that.
+    pub(crate) fn founder_version(&self, id: u64, directory: u64) -> Option<u16> {
+        self.founders.lock().get(&id).filter(|hello| hello.directory == directory).map(|hello| hello.command_version)
     }
 
     /// Whether nothing was refused before.
@@ -196,6 +203,7 @@ impl Inner {
                 return;
             }
             if members.len() == self.config.members.len() {
+                self.admission.founders.lock().clone_from(&members);
                 let ended = if own.phase == Phase::Fresh { self.become_ready().await } else { self.initialize(&members).await };
                 if ended {
                     return;

@@ -2,8 +2,8 @@
 //!
 //! A member must never meet a command that its program does not know. So the log itself says which version it may hold: the newest of the commands in
 //! it. Only a leader raises it, by a command of the new version ([`CommandBody::RaiseVersion`]), after every member of its log's membership, with a
-//! vote or without, has said that it reads that version. A member that is away when the leader asks holds the raise up. Nobody joins who reads less
-//! than the log holds. Both look at the members under one lock, and at a state with all that was in the log before this lead, so that in every log
+//! vote or without, has said that it reads that version. A member that is away when the leader asks holds the raise up, unless the leader's process saw
+//! it when the group began: a new group uses the newest version at once, whoever is lost next. Nobody joins who reads less than the log holds. Both look at the members under one lock, and at a state with all that was in the log before this lead, so that in every log
 //! either the raise comes first and the join was measured by it, or the join comes first and the new member was asked.
 //!
 //! What this cannot see is a member whose program is replaced by an older one after it answered. Such a member does not start where its log or its
@@ -144,7 +144,8 @@ impl Inner {
         if behind.is_empty() { Ok(()) } else { Err(behind.join("; ")) }
     }
 
-    /// What the other members read, as they say now; `None` for those that do not answer.
+    /// What the other members read, as they say now, or said when this process began the group with them, if that was as much as this member reads;
+    /// `None` for those that are not known.
     async fn ask_versions(&self) -> Vec<(u64, Option<u16>)> {
         let membership = self.raft.metrics().borrow().membership_config.clone();
         let others = membership.membership().nodes().filter(|(id, _)| **id != self.config.node_id);
@@ -154,7 +155,8 @@ impl Inner {
                 let hello = self.ask_hello(&peer).await;
                 // Another directory under its number is no member.
                 let hello = hello.filter(|hello| peer.directory == 0 || hello.directory == 0 || hello.directory == peer.directory);
-                (peer.id, hello.map(|hello| hello.command_version))
+                let said_before = || self.admission.founder_version(peer.id, peer.directory).filter(|said| *said >= self.config.command_version_max);
+                (peer.id, hello.map(|hello| hello.command_version).or_else(said_before))
             }
         });
         futures::future::join_all(asked).await
