@@ -2,9 +2,10 @@
 //!
 //! A member must never meet a command that its program does not know. So the log itself says which version it may hold: the newest of the commands in
 //! it. Only a leader raises it, by a command of the new version ([`CommandBody::RaiseVersion`]), after every member of its log's membership, with a
-//! vote or without, has said that it reads that version. A member that is away when the leader asks holds the raise up, unless the leader's process saw
-//! it when the group began: a new group uses the newest version at once, whoever is lost next. Nobody joins who reads less than the log holds. Both look at the members under one lock, and at a state with all that was in the log before this lead, so that in every log
-//! either the raise comes first and the join was measured by it, or the join comes first and the new member was asked.
+//! vote or without, has said that it reads that version. A member that is away when the leader asks holds the raise up, unless the leader's process
+//! saw it when the group began: a new group uses the newest version at once, whoever is lost next. Nobody joins who reads less than the log holds.
+//! Both look at the members under one lock, and at a state with all that was in the log before this lead, so that in every log either the raise
+//! comes first and the join was measured by it, or the join comes first and the new member was asked.
 //!
 //! What this cannot see is a member whose program is replaced by an older one after it answered. Such a member does not start where its log or its
 //! snapshot holds what it does not read, and ends where the leader sends it such things; it misreads nothing.
