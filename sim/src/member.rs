@@ -75,6 +75,12 @@ impl Member {
         (life, state.disk.clone())
     }
 
+    /// The run is over: a life and its node, which have each other, would stay in memory for ever.
+    pub(crate) fn let_go(&self) {
+        let life = self.state.lock().life.take();
+        drop(life.and_then(|life| life.take_node()));
+    }
+
     fn end_life(&self, seed: u64) {
         let mut state = self.state.lock();
         state.life = None;

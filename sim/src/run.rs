@@ -77,7 +77,7 @@ async fn play(seed: u64, options: Options) -> Outcome {
         () = world.failed() => {}
         outcome = script(&world, options.case) => world.require(outcome),
     }
-    Outcome {
+    let outcome = Outcome {
         seed,
         failure: world.failure(),
         hash: world.trace.hash(),
@@ -86,7 +86,9 @@ async fn play(seed: u64, options: Options) -> Outcome {
         acknowledged: world.acknowledged.lock().len(),
         leaders: world.log.lock().leaders(),
         recent: world.trace.recent(),
-    }
+    };
+    world.members.values().for_each(|member| member.let_go());
+    outcome
 }
 
 async fn script(world: &Arc<World>, case: Case) -> Result<(), Failure> {

@@ -13,6 +13,8 @@ pub(crate) struct Contacts {
     state: Mutex<State>,
     /// It says nothing as a leader, neither that it lives nor entries, so that the others elect another.
     is_silent: AtomicBool,
+    /// Held while this member makes up its mind about a term.
+    vote_gate: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -25,7 +27,14 @@ struct State {
 
 impl Contacts {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State { leader: Instant::now(), followers: BTreeMap::new() }), is_silent: AtomicBool::new(false) }
+        let state = Mutex::new(State { leader: Instant::now(), followers: BTreeMap::new() });
+        Self { state, is_silent: AtomicBool::new(false), vote_gate: tokio::sync::Mutex::default() }
+    }
+
+    /// Held while this member votes, takes the first word of a new leader, or decides to stand: what it said of another takes as long as a sync, and
+    /// if it stood meanwhile it would take that back by a newer term.
+    pub(crate) async fn vote_gate(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.vote_gate.lock().await
     }
 
     /// Says nothing more as a leader, or speaks again.

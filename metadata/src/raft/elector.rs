@@ -109,11 +109,11 @@ impl Elector {
             return;
         }
         self.timeout = self.draw_timeout(inner);
-        let is_wanted = was_asked || {
-            let granted = self.ask_others(inner, &membership).await;
-            // Meanwhile another may have been elected.
-            granted && inner.contacts.leader_silence() >= silence
-        };
+        let is_granted = was_asked || self.ask_others(inner, &membership).await;
+        // A vote that this member is about to give comes first.
+        let gate = tokio::time::timeout(inner.config.pre_vote_timeout(), inner.contacts.vote_gate()).await;
+        // Meanwhile another may have been elected.
+        let is_wanted = gate.is_ok() && (was_asked || (is_granted && inner.contacts.leader_silence() >= silence));
         // The next attempt is a whole timeout away, whatever comes of this one: an election that failed is not repeated at once.
         self.next_attempt = Instant::now() + self.timeout;
         if is_wanted {

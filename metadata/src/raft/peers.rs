@@ -46,6 +46,7 @@ impl Inner {
             PeerRequest::Hello => Ok(PeerResponse::Hello(self.hello().await)),
             PeerRequest::Append(request) => self.append_entries(request).await.map(PeerResponse::Append),
             PeerRequest::Vote(request) => {
+                let _gate = self.contacts.vote_gate().await;
                 let answer = self.raft.vote(request).await.map_err(ended)?;
                 if answer.vote_granted {
                     self.contacts.heard_leader();
@@ -79,10 +80,14 @@ impl Inner {
     async fn append_entries(&self, request: AppendEntriesRequest<RaftTypes>) -> Result<AppendEntriesResponse<u64>, PeerError> {
         let vote = request.vote;
         let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+        // The first of a new leader: this member's vote for it goes to the disk.
+        let is_new = self.log_store.vote().map_err(ended)? != Some(vote);
+        let gate = if is_new { Some(self.contacts.vote_gate().await) } else { None };
         let answer = self.raft.append_entries(request).await.map_err(ended)?;
         if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
             self.contacts.heard_leader();
         }
+        drop(gate);
         let Some(acknowledged) = acknowledged(last, &answer) else { return Ok(answer) };
         self.until_durable(acknowledged).await?;
         // While it waited, this member may have given its vote to another, whose leader may have cut these entries off. The acknowledgement would
@@ -90,7 +95,7 @@ impl Inner {
         match self.log_store.vote() {
             Ok(Some(now)) if now != vote => Ok(AppendEntriesResponse::HigherVote(now)),
             Ok(_) => Ok(answer),
-            Err(error) => Err(PeerError::Ended { reason: error.to_string() }),
+            Err(error) => Err(ended(error)),
         }
     }
 
@@ -104,8 +109,11 @@ impl Inner {
     fn would_vote(&self, request: &PreVote) -> Result<bool, PeerError> {
         let leads = self.raft.metrics().borrow().state == ServerState::Leader && !self.contacts.is_silent();
         let has_leader = self.contacts.leader_silence() < self.config.election_timeout_min() || (leads && self.has_quorum());
-        let own = self.log_store.last_log_id().map_err(|error| PeerError::Ended { reason: error.to_string() })?;
-        Ok(!has_leader && request.last_log_id >= own)
+        let own = self.log_store.last_log_id().map_err(ended)?;
+        // A vote must be on the disk before it counts: while the disk stalls there is none to give, and a promise of it would let one stand who
+        // cannot win, against one who can.
+        let can_vote = !self.is_stalled.load(Ordering::Acquire);
+        Ok(can_vote && !has_leader && request.last_log_id >= own)
     }
 }
 

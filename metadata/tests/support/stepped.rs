@@ -34,9 +34,14 @@ impl Steps {
             let steps = steps.clone();
             drop(tokio::spawn(async move {
                 loop {
-                    if steps.is_held.load(Ordering::SeqCst) || !stepper.step() {
+                    if !stepper.begin() {
+                        steps.work.notified().await;
+                        continue;
+                    }
+                    while steps.is_held.load(Ordering::SeqCst) {
                         steps.work.notified().await;
                     }
+                    stepper.finish();
                 }
             }));
         };
@@ -47,7 +52,7 @@ impl Steps {
         Blocking::Inline(SteppedLog { on_open: Arc::new(on_open), on_work: Arc::new(on_work) })
     }
 
-    /// From now on nothing is written.
+    /// From now on the disk hangs in whatever it begins.
     pub fn hold(&self) {
         self.is_held.store(true, Ordering::SeqCst);
     }
