@@ -110,10 +110,11 @@ impl Elector {
         }
         self.timeout = self.draw_timeout(inner);
         let is_granted = was_asked || self.ask_others(inner, &membership).await;
-        // A vote that this member is about to give comes first.
+        // A vote that this member is about to give comes first. Who asked for it may have given up waiting, but not before the disk stalls.
         let gate = tokio::time::timeout(inner.config.pre_vote_timeout(), inner.contacts.vote_gate()).await;
+        let can_stand = gate.is_ok() && !inner.is_stalled.load(Ordering::Acquire);
         // Meanwhile another may have been elected.
-        let is_wanted = gate.is_ok() && (was_asked || (is_granted && inner.contacts.leader_silence() >= silence));
+        let is_wanted = can_stand && (was_asked || (is_granted && inner.contacts.leader_silence() >= silence));
         // The next attempt is a whole timeout away, whatever comes of this one: an election that failed is not repeated at once.
         self.next_attempt = Instant::now() + self.timeout;
         if is_wanted {
