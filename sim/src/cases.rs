@@ -88,14 +88,18 @@ impl Case {
             Faults::new(world).run().await;
             return;
         }
+        let mut stage = Stage { world: world.clone(), rng: Rng::new(world.seed, Stream::Faults, 1), client: Client::new(world, 1_000) };
         if self == Self::EachOperation {
             // Before anything is written.
             world.members[&(1 + world.seed % world.plan.members)].crash_at_operation(1 + world.seed / world.plan.members);
+            stage.begin().await;
+            // The operation comes within this, as often as not while its member leads: then nobody does for a while.
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            return;
         }
-        let mut stage = Stage { world: world.clone(), rng: Rng::new(world.seed, Stream::Faults, 1), client: Client::new(world, 1_000) };
         let Some(leader) = stage.boot().await else { return };
         match self {
-            Self::Random => {}
+            Self::Random | Self::EachOperation => {}
             Self::Bridge => stage.bridge(leader).await,
             Self::DeafLeader => stage.one_way(leader, false).await,
             Self::MuteLeader => stage.one_way(leader, true).await,
@@ -104,7 +108,6 @@ impl Case {
             Self::KilledLeader => stage.killed_leader(leader).await,
             Self::Blackout => stage.blackout().await,
             Self::Returning => stage.returning(leader).await,
-            Self::EachOperation => tokio::time::sleep(Duration::from_secs(6)).await,
         }
     }
 }
@@ -117,9 +120,13 @@ struct Stage {
 }
 
 impl Stage {
-    async fn boot(&mut self) -> Option<u64> {
+    async fn begin(&mut self) {
         self.set_disks(0..=3);
         self.commit_within(BOOT_MS, "after the start").await;
+    }
+
+    async fn boot(&mut self) -> Option<u64> {
+        self.begin().await;
         // The founder of the group may have been another than who leads now.
         tokio::time::sleep(Duration::from_millis(500 + self.rng.below(2_000))).await;
         let leader = self.world.leader();
