@@ -1,11 +1,10 @@
 //! openraft's log storage on the write-ahead log.
 //!
 //! Votes and truncations return when they are durable (WA-1). An append returns when its entries are readable; where this member alone is a quorum
-//! it is reported when it is durable, elsewhere at once, since acknowledgements wait at the member's edge (`durable.rs`). Where a membership makes
-//! this member alone a quorum, its append returns when it is durable: by then all is that was reported before. Nobody waits for the committed index
-//! and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
+//! it is reported when it is durable, elsewhere at once, since acknowledgements wait at the member's edge (`durable.rs`). Nobody waits for the
+//! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
-use crate::raft::durable::{Durable, LogFailed};
+use crate::raft::durable::Durable;
 use crate::raft::kept::Kept;
 use crate::raft::recent::Recent;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
@@ -26,9 +25,6 @@ use tokio::sync::{Notify, oneshot};
 
 /// Entries are read for replication in pieces of about this size, so that a follower that is far behind costs no more memory than this.
 const READ_BYTES_MAX: usize = 4 << 20;
-
-/// Told once when Raft may count what was appended, or that it never can.
-type Flushed = Box<dyn FnOnce(io::Result<()>) + Send>;
 
 /// Raft's log. Clones share it.
 #[derive(Clone)]
@@ -110,17 +106,17 @@ impl LogStore {
         first_index: u64,
         payloads: Vec<Bytes>,
         entries: Vec<(Entry<RaftTypes>, usize)>,
-        flushed: Flushed,
+        callback: LogFlushed<RaftTypes>,
     ) -> Result<(), WalError> {
-        let callback = Arc::new(Mutex::new(Some(flushed)));
+        let callback = Arc::new(Mutex::new(Some(callback)));
         let sequence = self.durable.begin(first_index);
         loop {
             let room = self.room.notified();
             let (callback, durable, waker) = (callback.clone(), self.durable.clone(), self.room.clone());
             let done = Box::new(move |outcome: Result<(), WalError>| {
                 durable.complete(sequence, outcome.is_ok());
-                if let Some(flushed) = callback.lock().take() {
-                    flushed(outcome.map_err(io::Error::other));
+                if let Some(callback) = callback.lock().take() {
+                    callback.log_io_completed(outcome.map_err(io::Error::other));
                 }
                 waker.notify_waiters();
             });
@@ -134,41 +130,8 @@ impl LogStore {
         }
         self.recent.push(entries);
         let early = self.durable.needs_others().then(|| callback.lock().take()).flatten();
-        if let Some(flushed) = early {
-            flushed(Ok(()));
-        }
-        Ok(())
-    }
-
-    /// Appends entries and tells `flushed` when Raft may count them; see the module.
-    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
-    async fn take_in<I>(&self, entries: I, flushed: Flushed) -> Result<(), StorageError>
-    where
-        I: IntoIterator<Item = Entry<RaftTypes>>,
-    {
-        let needed_others = self.durable.needs_others();
-        let mut span = None;
-        let (mut payloads, mut recent) = (Vec::new(), Vec::new());
-        // What is purged stands in a snapshot and is not taken back into the log.
-        let purged = self.wal.purged().map(|(purged, _)| purged);
-        for entry in entries.into_iter().filter(|entry| Some(entry.log_id.index) > purged) {
-            let index = entry.log_id.index;
-            span = Some((span.map_or(index, |(first, _)| first), index));
-            if let EntryPayload::Membership(membership) = &entry.payload {
-                self.durable.note_membership(&Membership::new(Some(entry.log_id), membership.clone()));
-            }
-            let payload = encode_entry(&entry).map_err(write_error)?;
-            recent.push((entry, payload.len()));
-            payloads.push(payload);
-        }
-        let Some((first_index, last_index)) = span else {
-            flushed(Ok(()));
-            return Ok(());
-        };
-        self.enqueue(first_index, payloads, recent, flushed).await.map_err(write_error)?;
-        if needed_others && !self.durable.needs_others() {
-            // WA-1: Raft's only task waits here, so that it does not count by the new quorum what was reported early under the one before.
-            self.durable.wait(last_index).await.map_err(|LogFailed| write_error(WalError::Closed))?;
+        if let Some(callback) = early {
+            callback.log_io_completed(Ok(()));
         }
         Ok(())
     }
@@ -255,7 +218,24 @@ impl RaftLogStorage<RaftTypes> for LogStore {
         I: IntoIterator<Item = Entry<RaftTypes>> + OptionalSend,
         I::IntoIter: OptionalSend,
     {
-        self.take_in(entries, Box::new(|outcome| callback.log_io_completed(outcome))).await
+        let mut first_index = None;
+        let (mut payloads, mut recent) = (Vec::new(), Vec::new());
+        // What is purged stands in a snapshot and is not taken back into the log.
+        let purged = self.wal.purged().map(|(purged, _)| purged);
+        for entry in entries.into_iter().filter(|entry| Some(entry.log_id.index) > purged) {
+            first_index.get_or_insert(entry.log_id.index);
+            if let EntryPayload::Membership(membership) = &entry.payload {
+                self.durable.note_membership(&Membership::new(Some(entry.log_id), membership.clone()));
+            }
+            let payload = encode_entry(&entry).map_err(write_error)?;
+            recent.push((entry, payload.len()));
+            payloads.push(payload);
+        }
+        let Some(first_index) = first_index else {
+            callback.log_io_completed(Ok(()));
+            return Ok(());
+        };
+        self.enqueue(first_index, payloads, recent, callback).await.map_err(write_error)
     }
 
     async fn truncate(&mut self, log_id: LogId) -> Result<(), StorageError> {
@@ -287,7 +267,3 @@ where
 {
     StorageIOError::write_logs(AnyError::new(&error)).into()
 }
-
-#[cfg(test)]
-#[path = "log_store_test.rs"]
-mod tests;
