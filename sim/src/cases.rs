@@ -1,11 +1,14 @@
 //! Named cases: a topology or a fault that was somebody's undoing, with what must come of it. The seed draws the details.
 
+use crate::audit;
 use crate::checks::Failure;
 use crate::event;
 use crate::faults::Faults;
 use crate::rng::{Rng, Stream};
 use crate::workload::Client;
 use crate::world::World;
+use siltstone_core::ErrorKind;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -37,13 +40,15 @@ pub enum Case {
     Blackout,
     /// A follower is cut off, comes back, and deposes nobody.
     Returning,
+    /// The leader becomes the only voter while clients write, and loses power: what it counted before its disk had it would be lost.
+    Shrinking,
     /// A disk loses power at its n-th operation, from its first on: neighbouring seeds take neighbouring operations.
     EachOperation,
 }
 
 impl Case {
     /// All cases.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Random,
         Self::Bridge,
         Self::DeafLeader,
@@ -53,6 +58,7 @@ impl Case {
         Self::KilledLeader,
         Self::Blackout,
         Self::Returning,
+        Self::Shrinking,
         Self::EachOperation,
     ];
 
@@ -69,6 +75,7 @@ impl Case {
             Self::KilledLeader => "killed-leader",
             Self::Blackout => "blackout",
             Self::Returning => "returning",
+            Self::Shrinking => "shrinking",
             Self::EachOperation => "each-operation",
         }
     }
@@ -108,6 +115,7 @@ impl Case {
             Self::KilledLeader => stage.killed_leader(leader).await,
             Self::Blackout => stage.blackout().await,
             Self::Returning => stage.returning(leader).await,
+            Self::Shrinking => stage.shrinking(leader).await,
         }
     }
 }
@@ -250,6 +258,35 @@ impl Stage {
         if self.world.log.lock().leaders() != leaders {
             self.world.fail(Failure::new("LV-1", format!("member {victim} came back and caused an election; member {leader} led")));
         }
+    }
+
+    async fn shrinking(&mut self, leader: u64) {
+        let member = &self.world.members[&leader];
+        let Some((_, node)) = self.world.running(leader) else { return };
+        // A long time between an entry that the log has and one that the disk has.
+        member.pace.set(10..=60);
+        let voters = BTreeSet::from([leader]);
+        let change = {
+            let (node, voters) = (node.clone(), voters.clone());
+            tokio::spawn(async move { while node.change_voters(&voters).await.is_err_and(|error| error.kind() == ErrorKind::Unavailable) {} })
+        };
+        let is_alone = || node.raft().metrics().borrow().membership_config.voter_ids().eq(voters.iter().copied());
+        let shrunk = async {
+            while !is_alone() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // An earlier leader may have come back meanwhile; then there is nothing to see.
+        let has_shrunk = tokio::time::timeout(Duration::from_secs(3), shrunk).await.is_ok();
+        event!(self.world.trace, "case: {leader} is the only voter: {has_shrunk}");
+        for _ in 0..self.rng.below(60) {
+            self.world.require(audit::look(&self.world, &mut self.rng));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        member.crash("the only voter loses power");
+        member.pace.set(0..=3);
+        change.abort();
+        self.commit_within(self.world.plan.down_ms.end() + BOOT_MS, "after the only voter came back").await;
     }
 }
 

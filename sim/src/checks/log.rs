@@ -46,6 +46,8 @@ pub struct LogCheck {
     leaders: BTreeMap<(u64, u64), u64>,
     entries: BTreeMap<LogId, Known>,
     committed: BTreeMap<u64, LogId>,
+    /// Entries that were applied before anybody was sent them, as where one member is a quorum, and by whom: what stands before them is not known.
+    unlinked: BTreeMap<LogId, u64>,
     /// The highest vote (term, candidate) of each member that another was told of.
     votes: BTreeMap<u64, (u64, u64)>,
     /// Sets of voters by the entry that made them so; `None` for those that the group began with.
@@ -114,7 +116,12 @@ impl LogCheck {
                 self.voters.insert(Some(id), voters);
             }
             match self.entries.entry(id) {
-                Entry::Vacant(place) => drop(place.insert(Known { before, text })),
+                Entry::Vacant(place) => {
+                    place.insert(Known { before, text });
+                    if let Some(member) = self.unlinked.remove(&id) {
+                        self.committed_up_to(member, before, id)?;
+                    }
+                }
                 Entry::Occupied(known) if known.get().text != text || known.get().before != before => {
                     let Known { before: first_before, text: first } = known.get();
                     let place = |before: &Option<LogId>| before.map_or_else(|| "nothing".to_owned(), |id| id.to_string());
@@ -132,7 +139,10 @@ impl LogCheck {
 
     /// A member has applied the log up to and with an entry.
     pub fn applied(&mut self, member: u64, last: LogId) -> Result<(), Failure> {
-        let mut next = Some(last);
+        self.committed_up_to(member, Some(last), last)
+    }
+
+    fn committed_up_to(&mut self, member: u64, mut next: Option<LogId>, last: LogId) -> Result<(), Failure> {
         while let Some(id) = next {
             match self.committed.entry(id.index) {
                 Entry::Vacant(place) => drop(place.insert(id)),
@@ -144,7 +154,11 @@ impl LogCheck {
                     ));
                 }
             }
-            next = self.entries.get(&id).and_then(|known| known.before);
+            let Some(known) = self.entries.get(&id) else {
+                self.unlinked.insert(id, member);
+                return Ok(());
+            };
+            next = known.before;
         }
         Ok(())
     }
@@ -162,6 +176,12 @@ impl LogCheck {
     #[must_use]
     pub fn committed_text(&self, index: u64) -> Option<&str> {
         self.entries.get(self.committed.get(&index)?).map(|known| known.text.as_str())
+    }
+
+    /// Whether the entry at a position was committed before anybody was sent it, and then travelled in a snapshot: nobody saw what it says.
+    #[must_use]
+    pub fn is_unseen(&self, index: u64) -> bool {
+        self.committed.range(index..).next().is_some_and(|(_, next)| self.unlinked.contains_key(next))
     }
 
     /// The newest position that was applied anywhere.
