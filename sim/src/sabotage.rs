@@ -22,18 +22,28 @@ pub enum Sabotage {
     StaleReads,
     /// A leader that no quorum answers goes on to send heartbeats, and its followers wait for it (against LV-1).
     StubbornLeader,
+    /// A member that is a quorum alone counts entries before its disk has them (against WA-1).
+    CountEarly,
 }
 
 impl Sabotage {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::AckBeforeDurable, Self::LyingFsync, Self::ResumeLeadership, Self::ForgetVote, Self::StaleReads, Self::StubbornLeader];
+    pub const ALL: [Self; 7] = [
+        Self::AckBeforeDurable,
+        Self::LyingFsync,
+        Self::ResumeLeadership,
+        Self::ForgetVote,
+        Self::StaleReads,
+        Self::StubbornLeader,
+        Self::CountEarly,
+    ];
 
     /// Within how many seeds of which case it must be found.
     #[must_use]
     pub const fn found_by(self) -> (u64, Case) {
         match self {
             Self::StubbornLeader => (20, Case::Bridge),
+            Self::CountEarly => (20, Case::Shrinking),
             _ => (300, Case::Random),
         }
     }
@@ -46,7 +56,7 @@ impl Sabotage {
             Self::AckBeforeDurable => &["WA-1", "CP-1", "LN-1"],
             Self::LyingFsync => &["WA-1", "CP-1", "LN-1", "LV-1", "LD-1"],
             Self::ResumeLeadership => &["LD-1"],
-            Self::ForgetVote => &["WA-1"],
+            Self::ForgetVote | Self::CountEarly => &["WA-1"],
             Self::StaleReads => &["LN-1"],
             Self::StubbornLeader => &["LV-1"],
         }
@@ -60,6 +70,7 @@ impl Sabotage {
             Self::ResumeLeadership => Some(Inside::ResumeLeadership),
             Self::ForgetVote => Some(Inside::ForgetVote),
             Self::StubbornLeader => Some(Inside::StubbornLeader),
+            Self::CountEarly => Some(Inside::CountEarly),
             Self::None | Self::AckBeforeDurable | Self::LyingFsync | Self::StaleReads => None,
         }
     }
@@ -75,6 +86,7 @@ impl Sabotage {
             Self::ForgetVote => "forget-vote",
             Self::StaleReads => "stale-reads",
             Self::StubbornLeader => "stubborn-leader",
+            Self::CountEarly => "count-early",
         }
     }
 }

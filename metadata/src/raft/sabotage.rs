@@ -12,6 +12,8 @@ pub enum Sabotage {
     ForgetVote,
     /// A leader that no quorum answers does not fall silent (against LV-1).
     StubbornLeader,
+    /// A member that is a quorum alone counts entries before its disk has them (against WA-1).
+    CountEarly,
 }
 
 #[cfg(siltstone_sabotage)]
