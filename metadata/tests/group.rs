@@ -4,10 +4,16 @@
 
 mod support;
 
-use siltstone_disk::LossyDisk;
+use siltstone_disk::{DelaySwitch, DelayedDisk, LossyDisk, SyncDelay};
+use siltstone_metadata::raft::InProcessNetwork;
+use siltstone_metadata::{MetadataNode, NodeConfig};
 use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_wal::WalConfig;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{Group, create, names};
+use support::{Group, create, names, parts};
 
 /// Every member shows these names, sooner or later.
 async fn converge(group: &Group, wanted: &[&str]) {
@@ -224,5 +230,76 @@ async fn a_leader_that_leaves_first_lets_its_successor_have_what_was_proposed() 
     converge(&group, &["pending"]).await;
     for node in group.nodes.values() {
         node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_whose_hand_over_is_given_up_goes_on_to_lead() {
+    let group = Group::start().await;
+    let leader = group.leader(None).await;
+    let others: Vec<u64> = group.nodes.keys().copied().filter(|id| *id != leader).collect();
+    others.iter().for_each(|id| group.disks[id].hold_syncs());
+    let pending = group.nodes[&leader].clone();
+    let pending = tokio::spawn(async move { create(&pending, "pending").await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    // No successor has the whole log. Whoever asked for one goes away.
+    assert!(tokio::time::timeout(Duration::from_millis(100), group.nodes[&leader].leave()).await.is_err());
+    others.iter().for_each(|id| group.disks[id].release_syncs());
+    let _ = pending.await.unwrap();
+    // Whoever leads takes things in again, and nobody has to be restarted.
+    group.create("after").await;
+    assert_eq!(group.nodes[&group.leader(None).await].not_ready().await, None);
+    converge(&group, &["after"]).await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entries_are_counted_while_others_keep_coming_though_a_sync_takes_longer_than_a_heartbeat() {
+    const SYNC: Duration = Duration::from_millis(150);
+    for is_leader_slow in [true, false] {
+        let (network, mut nodes, mut switches) = (InProcessNetwork::default(), BTreeMap::new(), BTreeMap::new());
+        for id in 1..=3 {
+            let (mut parts, _) = parts(&LossyDisk::new(), network.member(id), id);
+            let switch = Arc::new(DelaySwitch::default());
+            parts.disk = Arc::new(DelayedDisk::new(parts.disk, switch.clone()));
+            switches.insert(id, switch);
+            // Snapshots would be synced too.
+            let config = NodeConfig { snapshot_entries: 1_000_000, ..Group::config(id) };
+            let config = NodeConfig { wal: WalConfig::default(), ..config };
+            let node = MetadataNode::start(config, parts).await.unwrap();
+            network.serve(id, node.clone());
+            nodes.insert(id, node);
+        }
+        let group = Group { network, disks: BTreeMap::new(), nodes };
+        let leader = group.leader(None).await;
+        let set = |delay| {
+            let slow = switches.iter().filter(|(id, _)| (**id == leader) == is_leader_slow);
+            slow.for_each(|(_, switch)| switch.set(SyncDelay::For(delay)));
+        };
+        set(SYNC);
+        let done = Arc::new(AtomicUsize::new(0));
+        let mut proposals = Vec::new();
+        let mut done_meanwhile = 0;
+        // Never a pause, and fewer than openraft sends at once: the end of what is sent moves on and on.
+        for number in 0..200 {
+            let (node, counter) = (group.nodes[&leader].clone(), done.clone());
+            proposals.push(tokio::spawn(async move {
+                let outcome = create(&node, &format!("n{number}")).await;
+                counter.fetch_add(usize::from(outcome.is_ok()), Ordering::SeqCst);
+            }));
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            done_meanwhile = done.load(Ordering::SeqCst);
+        }
+        set(Duration::ZERO);
+        for proposal in proposals {
+            proposal.await.unwrap();
+        }
+        println!("{done_meanwhile} of 200 were counted while others came; the leader's disk is slow: {is_leader_slow}");
+        assert!(done_meanwhile > 20, "{done_meanwhile}; the leader's disk is slow: {is_leader_slow}");
+        for node in group.nodes.values() {
+            node.shutdown().await;
+        }
     }
 }

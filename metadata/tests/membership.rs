@@ -4,14 +4,15 @@
 
 mod support;
 
+use openraft::ChangeMembers;
 use siltstone_format::command::COMMAND_VERSION;
 use siltstone_metadata::raft::MembershipError;
 use siltstone_metadata::{MetadataNode, NodeConfig};
-use siltstone_metadata_client::MetadataClient;
-use std::collections::BTreeMap;
+use siltstone_metadata_client::{ClientError, MetadataClient};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use support::{Group, parts};
+use support::{Group, create, parts};
 use tokio::time::{Instant, sleep};
 
 /// Asks whoever leads, until the answer is not about who leads.
@@ -125,6 +126,31 @@ async fn a_copy_of_a_members_directory_gets_no_vote_and_ends() {
     group.start_member(copied).await;
     group.create("after").await;
     copy.shutdown().await;
+    for node in group.nodes.values() {
+        node.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_is_not_removed_while_it_leads_and_one_that_was_leads_nobody() {
+    let group = Group::start().await;
+    let leader = group.leader(None).await;
+    let node = &group.nodes[&leader];
+    let others: BTreeSet<u64> = group.nodes.keys().copied().filter(|id| *id != leader).collect();
+    node.change_voters(&others).await.unwrap();
+    let refused = node.remove_member(leader).await;
+    let is_refused = matches!(refused, Err(MembershipError::Leads { .. } | MembershipError::NotLeader { .. }));
+    assert!(is_refused, "{refused:?}");
+    // By another way than this program's.
+    let removed = ChangeMembers::RemoveNodes(BTreeSet::from([leader]));
+    node.raft().change_membership(removed, false).await.unwrap();
+    group.leader(Some(leader)).await;
+    assert_eq!(node.raft().metrics().borrow().current_leader, Some(leader), "its vote stays, for ever");
+    assert!(!node.is_leader());
+    let renewed = node.renew(&[]).await.unwrap_err();
+    assert!(matches!(renewed, ClientError::Unavailable { .. }), "a holder would think that it lives: {renewed}");
+    let proposed = create(node, "lost").await.unwrap_err();
+    assert!(matches!(proposed, ClientError::Unavailable { .. }), "it is certain that nothing changed: {proposed}");
     for node in group.nodes.values() {
         node.shutdown().await;
     }

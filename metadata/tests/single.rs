@@ -10,7 +10,9 @@ use siltstone_format::command::CommandBody;
 use siltstone_metadata::raft::{NoPeers, StartError};
 use siltstone_metadata::{MetadataNode, NodeConfig};
 use siltstone_metadata_client::{ClientError, MetadataClient};
+use siltstone_wal::{Wal, WalConfig};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use support::{create, names, parts, single_config, start_single};
@@ -190,7 +192,15 @@ async fn a_directory_that_lost_a_part_does_not_start() {
 
     let without_log = disk.crash_image(1);
     remove_all(&without_log, &dir.join("wal"));
+    // A supervisor starts it again and again: a start that fails must leave no log for the next.
+    for attempt in 0..3 {
+        assert!(matches!(start_single(&without_log).await.err(), Some(StartError::Lost { .. })), "WA-1: attempt {attempt}");
+    }
+    assert!(without_log.list_dir(&dir.join("wal")).unwrap().is_empty());
+    // Nor may one that somebody made.
+    drop(Wal::open(Arc::new(without_log.clone()), &dir.join("wal"), WalConfig::default(), |_| {}).unwrap());
     assert!(matches!(start_single(&without_log).await.err(), Some(StartError::Lost { .. })));
+    assert!(!without_log.list_dir(&dir.join("snapshots")).unwrap().is_empty(), "they are all that is left");
 
     let without_snapshot = disk.crash_image(1);
     remove_all(&without_snapshot, &dir.join("snapshots"));

@@ -268,7 +268,11 @@ impl Stage {
         let voters = BTreeSet::from([leader]);
         let change = {
             let (node, voters) = (node.clone(), voters.clone());
-            tokio::spawn(async move { while node.change_voters(&voters).await.is_err_and(|error| error.kind() == ErrorKind::Unavailable) {} })
+            tokio::spawn(async move {
+                while node.change_voters(&voters).await.is_err_and(|error| error.kind() == ErrorKind::Unavailable) {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
+            })
         };
         let is_alone = || node.raft().metrics().borrow().membership_config.voter_ids().eq(voters.iter().copied());
         let shrunk = async {

@@ -57,6 +57,9 @@ async fn metrics_health_status_and_dump_tell_of_the_same_group() {
     assert_eq!(metric(&text, "siltstone_metadata_voters"), 3.0);
     assert!(metric(&text, "siltstone_metadata_disk_stall_seconds") < 60.0);
     assert!(metric(&text, "siltstone_metadata_wal_sync_seconds_count") > 0.0, "it has synced what it was sent");
+    // Without it `histogram_quantile` is not a number.
+    let ends = |name: &str| text.lines().any(|line| line.starts_with(&format!("{name}_bucket{{")) && line.contains("le=\"+Inf\""));
+    assert!(ends("siltstone_metadata_wal_sync_seconds") && ends("siltstone_metadata_proposal_seconds"), "{text}");
     assert!(get(&addr, "/elsewhere").await.contains("404 Not Found"));
     let page = include_str!("../../../docs/metadata-group.md");
     let named: Vec<&str> = page.split('`').filter(|word| word.starts_with("siltstone_metadata_")).collect();

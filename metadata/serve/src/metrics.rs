@@ -114,7 +114,7 @@ fn histogram(
     counts: &[u64],
     sum_micros: u64,
 ) -> Result<(), fmt::Error> {
-    let bounds = bounds_ms.iter().map(|bound| *bound as f64 / 1e3).chain([f64::MAX]);
+    let bounds = bounds_ms.iter().map(|bound| *bound as f64 / 1e3).chain([f64::INFINITY]);
     let buckets: Vec<(f64, u64)> = bounds.zip(counts.iter().copied()).collect();
     let mut metric = encoder.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
     metric.encode_histogram::<NoLabelSet>(sum_micros as f64 / 1e6, counts.iter().sum(), &buckets, None)

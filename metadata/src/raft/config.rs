@@ -129,6 +129,17 @@ impl NodeConfig {
         Duration::from_millis(self.election_ms_max)
     }
 
+    /// After so long a follower answers to a part of the entries that it was sent, if its disk has one. Raft waits a heartbeat for an answer; this is
+    /// its half, and leaves the leader time for the same.
+    pub(crate) const fn part_timeout_follower(&self) -> Duration {
+        Duration::from_millis(self.heartbeat_ms / 2)
+    }
+
+    /// After so long since it sent them a leader counts a part of the entries, if its own disk has one.
+    pub(crate) const fn part_timeout_leader(&self) -> Duration {
+        Duration::from_millis(self.heartbeat_ms * 3 / 4)
+    }
+
     /// How long answers to a plea for votes to come are waited for.
     pub(crate) const fn pre_vote_timeout(&self) -> Duration {
         Duration::from_millis(self.election_ms_min / 2)

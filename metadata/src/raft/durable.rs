@@ -113,6 +113,11 @@ impl Durable {
         released.await.unwrap_or(Err(LogFailed))
     }
 
+    /// The first entry of the oldest append that is on its way to the disk; `None` where none is.
+    pub(crate) fn oldest_in_flight(&self) -> Option<u64> {
+        self.state.lock().in_flight.front().map(|append| append.first_index)
+    }
+
     /// A membership stands in the log, or in the snapshot before it.
     pub(crate) fn note_membership(&self, membership: &Membership) {
         let index = membership.log_id().map(|log_id| log_id.index);

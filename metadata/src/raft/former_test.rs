@@ -50,7 +50,7 @@ async fn a_former_leader_sends_nothing_more() {
     let (mut log_store, follower) = (log_store(), Arc::new(Follower::default()));
     let contacts = Arc::new(Contacts::new());
     let backoff = Duration::from_millis(1);
-    let mut network = Network { transport: follower.clone(), log_store: log_store.clone(), contacts, backoff };
+    let mut network = Network { transport: follower.clone(), log_store: log_store.clone(), contacts, backoff, patience: backoff };
     let mut peer = network.new_client(2, &BasicNode::default()).await;
     let request = || AppendEntriesRequest { vote: Vote::new_committed(5, 1), prev_log_id: None, leader_commit: None, entries: vec![entry(5, 0)] };
     let option = || RPCOption::new(Duration::from_secs(1));

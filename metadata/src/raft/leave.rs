@@ -13,8 +13,36 @@ const POLL: Duration = Duration::from_millis(5);
 /// How often its successor is asked.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
+/// A leader that is half on its way out would take nothing in and lead on.
+struct StaysUnlessDone<'a> {
+    inner: &'a Inner,
+    is_done: bool,
+}
+
+impl Drop for StaysUnlessDone<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.inner.stay();
+        }
+    }
+}
+
 impl Inner {
     pub(crate) async fn leave(&self) -> bool {
+        // Whoever asks may give up before this is done: then this member stays what it was.
+        let mut guard = StaysUnlessDone { inner: self, is_done: false };
+        let has_left = self.try_to_leave().await;
+        guard.is_done = true;
+        has_left
+    }
+
+    /// Takes part in the lead again.
+    pub(crate) fn stay(&self) {
+        self.is_handing_over.store(false, Ordering::Release);
+        self.is_leaving.store(false, Ordering::Release);
+    }
+
+    async fn try_to_leave(&self) -> bool {
         // From now on nothing is proposed, so that the log has an end which another can reach.
         self.is_leaving.store(true, Ordering::Release);
         let patience = self.config.election_timeout_max();

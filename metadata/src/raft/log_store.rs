@@ -4,7 +4,7 @@
 //! it is reported when it is durable, elsewhere at once, since acknowledgements wait at the member's edge (`durable.rs`). Nobody waits for the
 //! committed index and for purges: Raft finds the former again by itself after a restart, and entries that come back after a crash do no harm.
 
-use crate::raft::durable::Durable;
+use crate::raft::durable::{Durable, LogFailed};
 use crate::raft::kept::Kept;
 use crate::raft::recent::Recent;
 use crate::raft::sabotage::{Sabotage, is_sabotaged};
@@ -20,11 +20,24 @@ use siltstone_wal::{Done, Slot, Wal, WalError};
 use std::fmt::Debug;
 use std::io;
 use std::ops::{Bound, RangeBounds};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
 /// Entries are read for replication in pieces of about this size, so that a follower that is far behind costs no more memory than this.
 const READ_BYTES_MAX: usize = 4 << 20;
+
+/// Why it is not known what is durable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DurableError {
+    /// The log has failed.
+    #[error("wait for the log: it has failed")]
+    Failed,
+    /// The log is not read.
+    #[error("read the log")]
+    Read(#[from] Box<StorageError>),
+}
 
 /// Raft's log. Clones share it.
 #[derive(Clone)]
@@ -83,6 +96,30 @@ impl LogStore {
         let last = self.wal.read(next.saturating_sub(1), next, usize::MAX).map_err(read_error)?;
         let last = last.first().map(|(_, payload)| decode_entry_log_id(payload)).transpose().map_err(read_error)?;
         Ok(last.or(self.last_purged_log_id()?))
+    }
+
+    /// Waits until the entries up to `last` are durable. Where that takes longer than `patience`, a part of them behind `before` is enough, if there
+    /// is one by then: while new entries keep coming, and a sync takes longer than Raft waits for an answer, the end of what is asked for would move
+    /// on each time before it is reached. Gives the last entry that is durable.
+    pub(crate) async fn until_durable_part(&self, before: Option<LogId>, last: LogId, patience: Duration) -> Result<LogId, DurableError> {
+        let mut whole = pin!(self.durable.wait(last.index));
+        if let Ok(outcome) = tokio::time::timeout(patience, &mut whole).await {
+            return outcome.map(|()| last).map_err(|LogFailed| DurableError::Failed);
+        }
+        if let Some(end) = self.durable.oldest_in_flight().and_then(|next| next.checked_sub(1))
+            && before.is_none_or(|before| end > before.index)
+            && end < last.index
+            && let Some(part) = self.log_id_at(end).map_err(Box::new)?
+        {
+            return Ok(part);
+        }
+        whole.await.map(|()| last).map_err(|LogFailed| DurableError::Failed)
+    }
+
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    fn log_id_at(&self, index: u64) -> Result<Option<LogId>, StorageError> {
+        let read = self.wal.read(index, index + 1, usize::MAX).map_err(read_error)?;
+        read.first().map(|(_, payload)| decode_entry_log_id(payload)).transpose().map_err(read_error)
     }
 
     #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
@@ -268,3 +305,7 @@ where
 {
     StorageIOError::write_logs(AnyError::new(&error)).into()
 }
+
+#[cfg(test)]
+#[path = "log_store_test.rs"]
+mod tests;

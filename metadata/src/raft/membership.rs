@@ -108,6 +108,12 @@ pub enum MembershipError {
         /// The number.
         id: u64,
     },
+    /// It leads.
+    #[error("remove metadata member {id}: it leads the group; hand the lead over first: siltstone metadata transfer-lead")]
+    Leads {
+        /// The number.
+        id: u64,
+    },
     /// A group without voters would be dead.
     #[error("change the members of the metadata group: no voter would be left")]
     NoVoters,
@@ -132,6 +138,7 @@ impl MembershipError {
             | Self::Silent { .. }
             | Self::OldProgram { .. }
             | Self::HasVote { .. }
+            | Self::Leads { .. }
             | Self::Behind { .. } => ErrorKind::Conflict,
             Self::Unknown { .. } => ErrorKind::NotFound,
             Self::NoVoters => ErrorKind::InvalidInput,
@@ -231,6 +238,9 @@ impl MetadataNode {
         if inner.raft.metrics().borrow().membership_config.membership().voter_ids().any(|voter| voter == id) {
             return Err(MembershipError::HasVote { id });
         }
+        if id == inner.config.node_id {
+            return Err(MembershipError::Leads { id });
+        }
         inner.change(ChangeMembers::RemoveNodes(BTreeSet::from([id]))).await
     }
 
@@ -243,9 +253,8 @@ impl MetadataNode {
 
 impl Inner {
     fn check_leads(&self) -> Result<(), MembershipError> {
-        let leader = self.raft.metrics().borrow().current_leader;
-        match leader == Some(self.config.node_id) {
-            false => Err(MembershipError::NotLeader { leader }),
+        match self.is_leader() {
+            false => Err(MembershipError::NotLeader { leader: self.other_leader() }),
             true if self.contacts.is_silent() => Err(MembershipError::NoQuorum),
             true => Ok(()),
         }

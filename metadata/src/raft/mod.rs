@@ -33,6 +33,7 @@ mod metrics;
 mod network;
 mod node;
 mod peers;
+mod readiness;
 mod recent;
 mod sabotage;
 mod snapshots;

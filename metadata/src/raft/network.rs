@@ -25,6 +25,8 @@ pub(crate) struct Network {
     pub(crate) contacts: Arc<Contacts>,
     /// How long nothing is sent to a member that was not reached.
     pub(crate) backoff: Duration,
+    /// How long after a request an answer to all of it is waited for, rather than to a part.
+    pub(crate) patience: Duration,
 }
 
 /// The way to one member.
@@ -34,6 +36,7 @@ pub(crate) struct PeerNetwork {
     log_store: LogStore,
     contacts: Arc<Contacts>,
     backoff: Duration,
+    patience: Duration,
 }
 
 impl RaftNetworkFactory<RaftTypes> for Network {
@@ -46,7 +49,17 @@ impl RaftNetworkFactory<RaftTypes> for Network {
             log_store: self.log_store.clone(),
             contacts: self.contacts.clone(),
             backoff: self.backoff,
+            patience: self.patience,
         }
+    }
+}
+
+impl PeerNetwork {
+    /// This member's vote, if it is another one by now.
+    #[allow(clippy::result_large_err, reason = "the error type is openraft's")]
+    fn newer_vote(&self, vote: &Vote<u64>) -> Result<Option<Vote<u64>>, RpcError> {
+        let now = self.log_store.vote().map_err(|error| network_error(&io::Error::other(error)))?;
+        Ok(now.filter(|now| now != vote))
     }
 }
 
@@ -57,13 +70,13 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         }
         // CP-1: openraft lets the replication of an earlier lead go on until somebody refuses it. The entries were read a moment ago: if the next
         // leader had cut the log by then, they follow other entries than the request says. With the same vote now, it had not.
-        match self.log_store.vote() {
-            Ok(Some(now)) if now != request.vote => return Ok(AppendEntriesResponse::HigherVote(now)),
-            Ok(_) => {}
-            Err(error) => return Err(network_error(&io::Error::other(error)).into()),
+        let vote = request.vote;
+        if let Some(newer) = self.newer_vote(&vote)? {
+            return Ok(AppendEntriesResponse::HigherVote(newer));
         }
         let sent = Instant::now();
-        let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+        let before = request.prev_log_id;
+        let last = request.entries.last().map(|entry| entry.log_id).or(before);
         let answer = match self.transport.call(&self.peer, PeerRequest::Append(request)).await.map_err(rpc_error)? {
             PeerResponse::Append(answer) => answer,
             other => return Err(network_error(&unexpected(&other)).into()),
@@ -71,14 +84,17 @@ impl RaftNetwork<RaftTypes> for PeerNetwork {
         if !matches!(answer, AppendEntriesResponse::HigherVote(_)) {
             self.contacts.heard_follower(self.peer.id, sent);
         }
-        if let Some(acknowledged) = acknowledged(last, &answer) {
-            self.log_store
-                .durable()
-                .wait(acknowledged.index)
-                .await
-                .map_err(|_| network_error(&io::Error::other("this member's own log has failed")))?;
+        let Some(acknowledged) = acknowledged(last, &answer) else { return Ok(answer) };
+        let patience = self.patience.saturating_sub(sent.elapsed());
+        match self.log_store.until_durable_part(before, acknowledged, patience).await {
+            Ok(durable) if durable == acknowledged => Ok(answer),
+            // The part was read from the log as it is now.
+            Ok(part) => Ok(match self.newer_vote(&vote)? {
+                Some(newer) => AppendEntriesResponse::HigherVote(newer),
+                None => AppendEntriesResponse::PartialSuccess(Some(part)),
+            }),
+            Err(error) => Err(network_error(&io::Error::other(error)).into()),
         }
-        Ok(answer)
     }
 
     async fn vote(&mut self, request: VoteRequest<u64>, _option: RPCOption) -> Result<VoteResponse<u64>, RpcError> {

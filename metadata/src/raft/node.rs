@@ -1,6 +1,6 @@
 //! One running member of the group.
 
-use crate::raft::admission::{Admission, Drawn, FoundLog};
+use crate::raft::admission::{Admission, Drawn, FoundLog, check_has_log};
 use crate::raft::blocking::Blocking;
 use crate::raft::config::{NodeConfig, NodeParts};
 use crate::raft::contact::Contacts;
@@ -14,6 +14,7 @@ use crate::raft::log_store::LogStore;
 use crate::raft::metrics::{NodeMetrics, Outcome};
 use crate::raft::network::Network;
 use crate::raft::peers::PeerError;
+use crate::raft::readiness::Readiness;
 use crate::raft::snapshots::{LOG_DIR, SNAPSHOT_DIR, SnapshotStore};
 use crate::raft::state_machine::StateMachine;
 use crate::raft::stored::ENTRY_OVERHEAD_BYTES;
@@ -23,7 +24,7 @@ use crate::raft::types::{Applied, Proposal, Raft, RaftTypes};
 use crate::raft::versions::Versions;
 use async_trait::async_trait;
 use openraft::error::{InitializeError, RaftError};
-use openraft::{BasicNode, SnapshotPolicy};
+use openraft::{BasicNode, ServerState, SnapshotPolicy};
 use parking_lot::Mutex;
 use siltstone_core::{Clock, CommitIndex, CommitToken, Epoch, Incarnation};
 use siltstone_format::{
@@ -79,7 +80,7 @@ pub(crate) struct Inner {
     /// A leader that leaves wants this member to stand for election.
     pub(crate) is_asked_to_campaign: AtomicBool,
     /// Why no proposals are taken in any more.
-    refusal: OnceLock<String>,
+    pub(crate) refusal: OnceLock<String>,
     pub(crate) blocking: Blocking,
     clock: Arc<dyn Clock>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -102,6 +103,7 @@ impl MetadataNode {
         let (noted, log_blocking) = (Arc::new(Durable::default()), blocking.clone());
         let opened = blocking.run(move || {
             check_finished(disk.as_ref(), &dir)?;
+            check_has_log(disk.as_ref(), &dir)?;
             let on_fatal = move |error: &WalError| on_wal_fatal.report(&FatalError::Log(error.clone()));
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join(LOG_DIR), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
@@ -128,7 +130,8 @@ impl MetadataNode {
 
         let contacts = Arc::new(Contacts::new());
         let backoff = Duration::from_millis(config.heartbeat_ms);
-        let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff };
+        let patience = config.part_timeout_leader();
+        let network = Network { transport: transport.clone(), log_store: log_store.clone(), contacts: contacts.clone(), backoff, patience };
         let (manifests, removed, feed) = (state_machine.watch(), state_machine.removed(), state_machine.feed());
         let versions = Versions::new(state_machine.command_version());
         let expiry = Expiry::new(Duration::from_millis(config.lease_ms));
@@ -232,15 +235,15 @@ impl MetadataNode {
     }
 
     /// Gives up the lead, if this member has it, to the member with the longest log, so that the group need not find out by waiting. Returns
-    /// whether another leads in the end. No proposals are taken in meanwhile, nor afterwards until [`MetadataNode::stay`] is called.
+    /// whether another leads in the end. No proposals are taken in meanwhile, nor afterwards until [`MetadataNode::stay`] is called. Dropped before
+    /// it is done, it leaves the member as it was.
     pub async fn leave(&self) -> bool {
         self.inner.leave().await
     }
 
     /// Takes part in the lead again, after [`MetadataNode::leave`].
     pub fn stay(&self) {
-        self.inner.is_handing_over.store(false, Ordering::Release);
-        self.inner.is_leaving.store(false, Ordering::Release);
+        self.inner.stay();
     }
 
     /// Takes in no more proposals from now on, and says why: the group has no right any more to what it decides about. Its log stays as it is.
@@ -303,15 +306,9 @@ impl MetadataNode {
     }
 }
 
-enum Readiness {
-    Ready,
-    NotYet { reason: String },
-    Failed { reason: String },
-}
-
 impl Inner {
     /// Why the member has ended, if it has.
-    fn end(&self) -> Option<String> {
+    pub(crate) fn end(&self) -> Option<String> {
         let failure = self.wal.failure().map(|error| error.to_string());
         failure.or_else(|| self.raft_end())
     }
@@ -321,39 +318,6 @@ impl Inner {
         let metrics = self.raft.metrics();
         let told = metrics.borrow().running_state.as_ref().err().map(ToString::to_string);
         told.or_else(|| metrics.has_changed().is_err().then(|| "its task has panicked".to_owned()))
-    }
-
-    /// Why the member is not ready, if it is not.
-    pub(crate) async fn not_ready(&self) -> Option<String> {
-        match self.readiness().await {
-            Readiness::Ready => None,
-            Readiness::NotYet { reason } | Readiness::Failed { reason } => Some(reason),
-        }
-    }
-
-    async fn readiness(&self) -> Readiness {
-        let not_yet = |reason: &str| Readiness::NotYet { reason: reason.to_owned() };
-        if let Some(reason) = self.end() {
-            return Readiness::Failed { reason };
-        }
-        if let Some(reason) = self.refusal.get() {
-            return not_yet(reason);
-        }
-        if self.raft.metrics().borrow().current_leader.is_none() {
-            return not_yet("the group has no leader");
-        }
-        if self.manifests.borrow().incarnation == Incarnation(0) {
-            return not_yet("the group is not founded");
-        }
-        if !self.is_leader() {
-            return Readiness::Ready;
-        }
-        // Who asks for the state of a group without a quorum wants to hear of it soon.
-        match self.read_index_within(self.config.election_timeout_max()).await {
-            Ok(index) if self.manifests.borrow().version >= index => Readiness::Ready,
-            Ok(_) => not_yet("the log is being applied"),
-            Err(error) => Readiness::NotYet { reason: error.to_string() },
-        }
     }
 
     pub(crate) async fn read_index_within(&self, limit: Duration) -> Result<CommitIndex, ClientError> {
@@ -371,15 +335,23 @@ impl Inner {
         self.contacts.has_quorum(self.config.node_id, membership.membership(), self.config.election_timeout_max())
     }
 
-    fn is_in_touch(&self) -> bool {
+    pub(crate) fn is_in_touch(&self) -> bool {
         match self.is_leader() {
             true => self.has_quorum(),
             false => self.contacts.leader_silence() <= self.config.election_timeout_max(),
         }
     }
 
+    /// Whether this member leads. One that led and was removed keeps its vote for itself for ever, and leads nobody.
     pub(crate) fn is_leader(&self) -> bool {
-        self.raft.metrics().borrow().current_leader == Some(self.config.node_id)
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow();
+        metrics.state == ServerState::Leader && metrics.current_leader == Some(self.config.node_id)
+    }
+
+    /// Who else leads, as far as this member knows.
+    pub(crate) fn other_leader(&self) -> Option<u64> {
+        self.raft.metrics().borrow().current_leader.filter(|leader| *leader != self.config.node_id)
     }
 
     pub(crate) async fn propose(&self, body: CommandBody) -> Result<(CommitToken, Reply), ClientError> {
@@ -417,8 +389,9 @@ impl Inner {
         // Before the command is handed over this is certain. Afterwards Raft's own answer "not the leader" may be about a command that
         // was in the log for a while, and that another member may still bring to life.
         if !self.is_leader() {
-            let leader = self.raft.metrics().borrow().current_leader;
-            return Err(unavailable(leader.map_or_else(|| "the group has no leader".to_owned(), |id| format!("member {id} leads the group"))));
+            return Err(unavailable(
+                self.other_leader().map_or_else(|| "the group has no leader".to_owned(), |id| format!("member {id} leads the group")),
+            ));
         }
         if self.contacts.is_silent() {
             return Err(unavailable("no quorum of the group answers its leader".to_owned()));

@@ -78,8 +78,8 @@ impl Inner {
     }
 
     async fn append_entries(&self, request: AppendEntriesRequest<RaftTypes>) -> Result<AppendEntriesResponse<u64>, PeerError> {
-        let vote = request.vote;
-        let last = request.entries.last().map(|entry| entry.log_id).or(request.prev_log_id);
+        let (vote, before) = (request.vote, request.prev_log_id);
+        let last = request.entries.last().map(|entry| entry.log_id).or(before);
         // The first of a new leader: this member's vote for it goes to the disk.
         let is_new = self.log_store.vote().map_err(ended)? != Some(vote);
         let gate = if is_new { Some(self.contacts.vote_gate().await) } else { None };
@@ -89,12 +89,13 @@ impl Inner {
         }
         drop(gate);
         let Some(acknowledged) = acknowledged(last, &answer) else { return Ok(answer) };
-        self.until_durable(acknowledged).await?;
+        let durable = self.log_store.until_durable_part(before, acknowledged, self.config.part_timeout_follower()).await.map_err(ended)?;
         // While it waited, this member may have given its vote to another, whose leader may have cut these entries off. The acknowledgement would
         // then count for entries that are not there. With the same vote, nobody else had a say in the log.
         match self.log_store.vote() {
             Ok(Some(now)) if now != vote => Ok(AppendEntriesResponse::HigherVote(now)),
-            Ok(_) => Ok(answer),
+            Ok(_) if durable == acknowledged => Ok(answer),
+            Ok(_) => Ok(AppendEntriesResponse::PartialSuccess(Some(durable))),
             Err(error) => Err(ended(error)),
         }
     }

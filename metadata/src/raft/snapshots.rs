@@ -25,7 +25,7 @@ pub(crate) const LOG_DIR: &str = "wal";
 /// Where its snapshots lie.
 pub(crate) const SNAPSHOT_DIR: &str = "snapshots";
 
-const SUFFIX: &str = ".snapshot";
+pub(crate) const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
 
 /// The member's snapshots. Clones share them.

@@ -37,5 +37,6 @@ pub use parts::{MonotonicClock, OnFatal, WalParts};
 pub use queue::Done;
 pub use read::ReadLog;
 pub use recover::Recovery;
+pub use segment::SEGMENT_SUFFIX;
 pub use stepper::Stepper;
 pub use wal::Wal;
