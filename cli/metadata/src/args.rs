@@ -268,7 +268,7 @@ pub struct BackupsArgs {
     #[arg(long)]
     pub json: bool,
     /// Asks this object store instead of the group, which may be lost: a directory, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME.
-    #[arg(long, value_name = "URL", conflicts_with = "group")]
+    #[arg(long, value_name = "URL")]
     pub store: Option<String>,
     #[command(flatten)]
     pub group: GroupArgs,

@@ -1,12 +1,12 @@
-//! Calls to the group: any member that lives, or the leader.
+//! Calls to the group: what a member says of itself, and what the leader does.
 
 use crate::args::GroupArgs;
 use crate::error::CommandError;
 use siltstone_metadata_serve::TlsFiles;
 use siltstone_proto::metadata::LEADER_TRAILER;
-use siltstone_proto::metadata::v1::group_client::GroupClient;
+use siltstone_proto::metadata::v1::{self as pb, group_client::GroupClient};
 use std::time::Duration;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Response, Status};
 
@@ -14,6 +14,9 @@ use tonic::{Code, Response, Status};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// A change of the members waits for two commits.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What a member says of itself takes no longer, unless its process is stopped or its host hangs: then it is passed over.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A few elections may be needed until a group has a leader.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,22 +37,18 @@ pub(crate) async fn connect(address: &str, tls: Option<&TlsFiles>) -> Result<Cli
     Ok(GroupClient::new(channel))
 }
 
-/// Calls any member that lives.
-pub(crate) async fn any<T, F, Fut>(group: &GroupArgs, call: F) -> Result<T, CommandError>
-where
-    F: Fn(Client) -> Fut,
-    Fut: Future<Output = Result<Response<T>, Status>>,
-{
-    let tls = group.tls.files();
-    let mut reason = String::new();
-    for address in &group.group {
-        match connect(address, tls.as_ref()).await {
-            Ok(client) => return Ok(call(client).await?.into_inner()),
-            Err(error @ CommandError::Tls(_)) => return Err(error),
-            Err(error) => reason = error.to_string(),
-        }
+/// What a member says of itself, and the way to it.
+pub(crate) async fn ask(address: &str, tls: Option<&TlsFiles>) -> Result<(Client, pb::StatusResponse), CommandError> {
+    let mut client = connect(address, tls).await?;
+    match timeout(ANSWER_TIMEOUT, client.status(pb::StatusRequest {})).await {
+        Ok(answer) => Ok((client, answer?.into_inner())),
+        Err(_) => Err(silent(address)),
     }
-    Err(CommandError::Unreachable { tried: group.group.clone(), reason })
+}
+
+fn silent(address: &str) -> CommandError {
+    let reason = format!("it takes connections and does not answer within {} s; its process is stopped, or its host hangs", ANSWER_TIMEOUT.as_secs());
+    CommandError::Unreachable { tried: vec![address.to_owned()], reason }
 }
 
 /// Calls the leader: whoever does not lead says who does. While the group elects one, it is waited for.
@@ -81,8 +80,8 @@ where
             continue;
         }
         tried.push(address.clone());
-        let client = match connect(&address, tls.as_ref()).await {
-            Ok(client) => client,
+        let client = match ask(&address, tls.as_ref()).await {
+            Ok((client, _)) => client,
             Err(error) => {
                 last.get_or_insert(error);
                 continue;
@@ -98,5 +97,9 @@ where
             Err(status) => return Err(status.into()),
         }
     }
-    Err(last.unwrap_or_else(|| CommandError::Usage("say where the group is with --group".to_owned())))
+    Err(last.unwrap_or_else(no_address))
+}
+
+fn no_address() -> CommandError {
+    CommandError::Usage("say where the group is with --group".to_owned())
 }

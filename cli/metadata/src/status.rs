@@ -1,21 +1,35 @@
 //! `status`: the group as each of its members sees it.
 
 use crate::args::StatusArgs;
-use crate::client::{any, connect};
+use crate::client::ask;
 use crate::error::CommandError;
 use siltstone_proto::metadata::v1 as pb;
 use std::io::Write;
 
 pub(crate) async fn status(args: &StatusArgs, out: &mut (dyn Write + Send)) -> Result<(), CommandError> {
-    let first = any(&args.group, |mut client| async move { client.status(pb::StatusRequest {}).await }).await?;
     let tls = args.group.tls.files();
+    let (mut answers, mut last) = (Vec::new(), None);
+    for address in &args.group.group {
+        match ask(address, tls.as_ref()).await {
+            Ok((_, answer)) => answers.push(answer),
+            Err(error @ CommandError::Tls(_)) => return Err(error),
+            Err(error) => last = Some(error),
+        }
+    }
+    // One that was removed, or waits to be taken in, knows less than the others.
+    let newest = answers.iter().max_by_key(|answer| (!answer.members.is_empty(), answer.term, answer.last_index)).cloned();
+    let Some(first) = newest else {
+        return Err(last.unwrap_or_else(|| CommandError::Usage("say where the group is with --group".to_owned())));
+    };
     let mut rows = Vec::new();
     for member in &first.members {
-        let answer = async {
-            let mut client = connect(&member.address, tls.as_ref()).await?;
-            Ok::<_, CommandError>(client.status(pb::StatusRequest {}).await?.into_inner())
+        let known =
+            answers.iter().find(|answer| answer.node_id == member.id && answer.incarnation == first.incarnation && !answer.members.is_empty());
+        let answer = match known {
+            Some(answer) => Ok(answer.clone()),
+            None => ask(&member.address, tls.as_ref()).await.map(|(_, answer)| answer),
         };
-        rows.push((member.clone(), if member.id == first.node_id { Ok(first.clone()) } else { answer.await }));
+        rows.push((member.clone(), answer));
     }
     if args.json { json(&rows, out) } else { table(&first, &rows, out) }
 }

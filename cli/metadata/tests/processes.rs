@@ -45,6 +45,11 @@ async fn a_paused_leader_is_replaced_and_acknowledges_nothing_when_it_wakes() {
     let second = group.leader(Some(paused)).await;
     assert_ne!(second, paused);
     load.progress().await;
+    // It takes connections, and would hold up whoever asks it first.
+    let (is_shown, table) = group.cli(&["status"]);
+    assert!(is_shown && table.contains("does not answer within"), "{table}");
+    let (is_taken, told) = group.cli(&["snapshot"]);
+    assert!(is_taken, "{told}");
     group.signal(paused, Signal::CONT);
     load.progress().await;
     let newest = load.newest().await;
