@@ -7,14 +7,11 @@ mod support;
 use siltstone_core::ErrorKind;
 use siltstone_disk::LossyDisk;
 use siltstone_format::command::{COMMAND_VERSION, CommandBody, Reply};
-use siltstone_metadata::raft::{
-    InProcessNetwork, MemberTransport, MembershipError, NoPeers, Peer, PeerRequest, PeerResponse, StartError, Transport, TransportError,
-};
+use siltstone_metadata::raft::{MembershipError, NoPeers, StartError};
 use siltstone_metadata::{MetadataNode, NodeConfig};
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::{Group, create, names, parts, single_config};
 
@@ -121,61 +118,6 @@ async fn newer_commands_go_on_without_a_member_that_was_asked_before() {
     assert!(set(&propose_until_done(&group, &put("b")).await));
     converge(&group, "b").await;
     end(group).await;
-}
-
-/// Reaches everybody until a leader has something for its followers; then member 3 is lost.
-struct LosesThird {
-    inner: MemberTransport,
-    is_lost: Arc<AtomicBool>,
-    from: u64,
-}
-
-#[async_trait::async_trait]
-impl Transport for LosesThird {
-    async fn call(&self, to: &Peer, request: PeerRequest) -> Result<PeerResponse, TransportError> {
-        if matches!(request, PeerRequest::Append(_)) {
-            self.is_lost.store(true, Ordering::SeqCst);
-        }
-        if self.is_lost.load(Ordering::SeqCst) && (to.id == 3 || self.from == 3) {
-            return Err(TransportError::Refused { to: to.id, reason: "it is lost".to_owned() });
-        }
-        self.inner.call(to, request).await
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_group_uses_the_newest_version_though_a_member_is_lost_as_soon_as_it_began() {
-    for third in [COMMAND_VERSION, BEFORE] {
-        let (network, is_lost) = (InProcessNetwork::default(), Arc::new(AtomicBool::new(false)));
-        let mut nodes = BTreeMap::new();
-        for id in 1..=3 {
-            let transport = LosesThird { inner: network.member(id), is_lost: is_lost.clone(), from: id };
-            let version = if id == 3 { third } else { COMMAND_VERSION };
-            let config = NodeConfig { command_version_max: version, ..Group::config(id) };
-            let node = MetadataNode::start(config, parts(&LossyDisk::new(), transport, id).0).await.unwrap();
-            network.serve(id, node.clone());
-            nodes.insert(id, node);
-        }
-        let others: Vec<_> = [1, 2].map(|id| nodes[&id].clone()).into();
-        let mut last = String::new();
-        let mut is_put = false;
-        for _ in 0..500 {
-            for node in others.iter().filter(|node| node.is_leader()) {
-                match node.propose(put("x")).await {
-                    Ok(_) => is_put = true,
-                    Err(error) => last = error.to_string(),
-                }
-            }
-            if is_put || last.contains("member 3 was not heard") {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        assert_eq!(is_put, third == COMMAND_VERSION, "{last}");
-        for node in nodes.values() {
-            node.shutdown().await;
-        }
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
