@@ -7,11 +7,14 @@ mod support;
 use siltstone_core::ErrorKind;
 use siltstone_disk::LossyDisk;
 use siltstone_format::command::{COMMAND_VERSION, CommandBody, Reply};
-use siltstone_metadata::raft::{MembershipError, NoPeers, StartError};
+use siltstone_metadata::raft::{
+    InProcessNetwork, MemberTransport, MembershipError, NoPeers, Peer, PeerRequest, PeerResponse, StartError, Transport, TransportError,
+};
 use siltstone_metadata::{MetadataNode, NodeConfig};
 use siltstone_metadata_client::{ClientError, MetadataClient};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Group, create, names, parts, single_config};
 
@@ -118,6 +121,52 @@ async fn newer_commands_go_on_without_a_member_that_was_asked_before() {
     assert!(set(&propose_until_done(&group, &put("b")).await));
     converge(&group, "b").await;
     end(group).await;
+}
+
+/// Reaches everybody until a leader has something for its followers; then member 3 is lost.
+struct LosesThird {
+    inner: MemberTransport,
+    is_lost: Arc<AtomicBool>,
+    from: u64,
+}
+
+#[async_trait::async_trait]
+impl Transport for LosesThird {
+    async fn call(&self, to: &Peer, request: PeerRequest) -> Result<PeerResponse, TransportError> {
+        if matches!(request, PeerRequest::Append(_)) {
+            self.is_lost.store(true, Ordering::SeqCst);
+        }
+        // It does not lead: lost as the first leader, it would take the beginning of the group with it.
+        let stands = self.from == 3 && matches!(request, PeerRequest::PreVote(_) | PeerRequest::Vote(_));
+        if stands || (self.is_lost.load(Ordering::SeqCst) && (to.id == 3 || self.from == 3)) {
+            return Err(TransportError::Refused { to: to.id, reason: "it is lost".to_owned() });
+        }
+        self.inner.call(to, request).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_group_uses_what_its_members_said_they_read_though_one_is_lost_as_soon_as_it_began() {
+    for third in [COMMAND_VERSION, BEFORE] {
+        let (network, is_lost) = (InProcessNetwork::default(), Arc::new(AtomicBool::new(false)));
+        let mut group = Group { network, disks: BTreeMap::new(), nodes: BTreeMap::new() };
+        for id in 1..=3 {
+            let transport = LosesThird { inner: group.network.member(id), is_lost: is_lost.clone(), from: id };
+            let command_version_max = if id == 3 { third } else { COMMAND_VERSION };
+            let config = NodeConfig { command_version_max, ..Group::config(id) };
+            let node = MetadataNode::start(config, parts(&LossyDisk::new(), transport, id).0).await.unwrap();
+            group.network.serve(id, node.clone());
+            group.nodes.insert(id, node);
+        }
+        if third == COMMAND_VERSION {
+            assert!(set(&propose_until_done(&group, &put("x")).await));
+        } else {
+            let reason = propose(&group, &put("x")).await.unwrap_err();
+            assert!(reason.contains("member 3 was not heard"), "{reason}");
+        }
+        assert!(is_lost.load(Ordering::SeqCst));
+        end(group).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
