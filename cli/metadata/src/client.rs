@@ -100,6 +100,6 @@ where
     Err(last.unwrap_or_else(no_address))
 }
 
-fn no_address() -> CommandError {
+pub(crate) fn no_address() -> CommandError {
     CommandError::Usage("say where the group is with --group".to_owned())
 }

@@ -1,7 +1,7 @@
 //! `status`: the group as each of its members sees it.
 
 use crate::args::StatusArgs;
-use crate::client::ask;
+use crate::client::{ask, no_address};
 use crate::error::CommandError;
 use siltstone_proto::metadata::v1 as pb;
 use std::io::Write;
@@ -18,9 +18,7 @@ pub(crate) async fn status(args: &StatusArgs, out: &mut (dyn Write + Send)) -> R
     }
     // One that was removed, or waits to be taken in, knows less than the others.
     let newest = answers.iter().max_by_key(|answer| (!answer.members.is_empty(), answer.term, answer.last_index)).cloned();
-    let Some(first) = newest else {
-        return Err(last.unwrap_or_else(|| CommandError::Usage("say where the group is with --group".to_owned())));
-    };
+    let Some(first) = newest else { return Err(last.unwrap_or_else(no_address)) };
     let mut rows = Vec::new();
     for member in &first.members {
         let known =
