@@ -265,9 +265,10 @@ async fn entries_are_counted_while_others_keep_coming_though_a_sync_takes_longer
             let switch = Arc::new(DelaySwitch::default());
             parts.disk = Arc::new(DelayedDisk::new(parts.disk, switch.clone()));
             switches.insert(id, switch);
-            // Snapshots would be synced too.
-            let config = NodeConfig { snapshot_entries: 1_000_000, ..Group::config(id) };
-            let config = NodeConfig { wal: WalConfig::default(), ..config };
+            // Snapshots would be synced too. A busy machine is no reason to elect another.
+            let (election_ms_min, election_ms_max, stall_ms_yield) = (2_000, 3_000, 2_000);
+            let (snapshot_entries, wal) = (1_000_000, WalConfig::default());
+            let config = NodeConfig { snapshot_entries, wal, election_ms_min, election_ms_max, stall_ms_yield, ..Group::config(id) };
             let node = MetadataNode::start(config, parts).await.unwrap();
             network.serve(id, node.clone());
             nodes.insert(id, node);

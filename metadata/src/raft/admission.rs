@@ -13,7 +13,7 @@
 
 use crate::raft::error::{FatalError, StartError};
 use crate::raft::node::Inner;
-use crate::raft::snapshots::{LOG_DIR, SNAPSHOT_DIR, SUFFIX as SNAPSHOT_SUFFIX, read_file};
+use crate::raft::snapshots::{LOG_DIR, has_snapshots, read_file};
 use crate::raft::stored::MemberIdentity;
 use crate::raft::transport::{Hello, Peer, PeerRequest, PeerResponse};
 use openraft::BasicNode;
@@ -22,7 +22,7 @@ use parking_lot::Mutex;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use siltstone_disk::{Disk, create_dir_durable};
-use siltstone_wal::SEGMENT_SUFFIX;
+use siltstone_wal::holds_log;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,9 +52,7 @@ pub enum Phase {
 /// The log that a member found at its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FoundLog {
-    /// There was none.
-    New,
-    /// Nothing was ever kept in it.
+    /// Nothing was ever kept in it, or it was just made.
     Empty,
     /// Something was: its directory has an id then.
     Used,
@@ -102,8 +100,7 @@ impl Admission {
             Some(found) if found.node_id != node_id => {
                 return Err(StartError::WrongMember { path: dir.to_owned(), wanted: node_id, found: found.node_id });
             }
-            Some(_) if log == FoundLog::New => return Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" }),
-            Some(_) if log == FoundLog::Empty && has_file(disk.as_ref(), &dir.join(SNAPSHOT_DIR), SNAPSHOT_SUFFIX)? => {
+            Some(_) if log == FoundLog::Empty && has_snapshots(disk.as_ref(), dir)? => {
                 return Err(StartError::Lost { path: dir.to_owned(), what: "its log is empty, but it has snapshots" });
             }
             Some(found) => (found.directory, Phase::Ready),
@@ -144,18 +141,10 @@ impl Admission {
 /// Refuses a directory that says whose it is and has no log. Changes nothing: once opened, the log would be there again, empty, and the next start
 /// would take it for that of a member which never took part (WA-1).
 pub(crate) fn check_has_log(disk: &dyn Disk, dir: &Path) -> Result<(), StartError> {
-    if read_identity(disk, dir)?.is_none() || has_file(disk, &dir.join(LOG_DIR), SEGMENT_SUFFIX)? {
+    if read_identity(disk, dir)?.is_none() || holds_log(disk, &dir.join(LOG_DIR))? {
         return Ok(());
     }
     Err(StartError::Lost { path: dir.to_owned(), what: "its log is gone" })
-}
-
-fn has_file(disk: &dyn Disk, dir: &Path, suffix: &str) -> Result<bool, StartError> {
-    match disk.list_dir(dir) {
-        Ok(entries) => Ok(entries.iter().any(|entry| entry.name.ends_with(suffix))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(StartError::io("list directory", dir, error)),
-    }
 }
 
 /// Whose directory it is; `None` where it does not say.

@@ -108,13 +108,7 @@ impl MetadataNode {
             let (wal, recovery) = log_blocking.open_log(WalParts::new(disk.clone(), &dir.join(LOG_DIR), wal_config, on_fatal))?;
             let wal = Arc::new(wal);
             let was_used = wal.get(Slot::Vote).is_some() || wal.purged().is_some() || recovery.entries > 0;
-            let found = if recovery.is_new {
-                FoundLog::New
-            } else if was_used {
-                FoundLog::Used
-            } else {
-                FoundLog::Empty
-            };
+            let found = if was_used { FoundLog::Used } else { FoundLog::Empty };
             let admission = Admission::open(disk.clone(), &dir, node_id, found, drawn, waits)?;
             let (snapshots, newest) = SnapshotStore::open(disk, dir.join(SNAPSHOT_DIR), wal.clone(), log_blocking.clone(), version_max)?;
             let kept = snapshots.kept().clone();

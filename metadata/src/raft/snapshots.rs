@@ -25,7 +25,7 @@ pub(crate) const LOG_DIR: &str = "wal";
 /// Where its snapshots lie.
 pub(crate) const SNAPSHOT_DIR: &str = "snapshots";
 
-pub(crate) const SUFFIX: &str = ".snapshot";
+const SUFFIX: &str = ".snapshot";
 const TEMPORARY_SUFFIX: &str = ".snapshot.tmp";
 
 /// The member's snapshots. Clones share them.
@@ -199,6 +199,16 @@ impl Files {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a member's directory has snapshots.
+pub(crate) fn has_snapshots(disk: &dyn Disk, dir: &Path) -> Result<bool, StartError> {
+    let dir = dir.join(SNAPSHOT_DIR);
+    match disk.list_dir(&dir) {
+        Ok(entries) => Ok(entries.iter().any(|entry| entry.name.ends_with(SUFFIX))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StartError::io("list snapshot directory", &dir, error)),
     }
 }
 

@@ -36,7 +36,6 @@ pub use metrics::{LATENCY_BUCKETS_MS, MetricsSnapshot, WalMetrics};
 pub use parts::{MonotonicClock, OnFatal, WalParts};
 pub use queue::Done;
 pub use read::ReadLog;
-pub use recover::Recovery;
-pub use segment::SEGMENT_SUFFIX;
+pub use recover::{Recovery, holds_log};
 pub use stepper::Stepper;
 pub use wal::Wal;

@@ -125,6 +125,18 @@ fn remove_leftovers(disk: &dyn Disk, dir: &Path) -> Result<(), WalError> {
     Ok(())
 }
 
+/// Whether a directory holds a log, sound or not. Changes nothing, where opening it would make one.
+///
+/// # Errors
+/// [`WalError`] when the directory is there and can't be looked at.
+pub fn holds_log(disk: &dyn Disk, dir: &Path) -> Result<bool, WalError> {
+    match disk.list_dir(dir) {
+        Ok(entries) => Ok(entries.iter().any(|entry| segment_id(&entry.name).is_some())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(WalError::io("list log directory", dir, error)),
+    }
+}
+
 /// The ids of all segments, in order and without a gap.
 pub(crate) fn segment_ids(disk: &dyn Disk, dir: &Path) -> Result<Vec<u64>, WalError> {
     let entries = disk.list_dir(dir).map_err(|error| WalError::io("list log directory", dir, error))?;

@@ -8,18 +8,17 @@ use siltstone_disk::{Disk, DiskFile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the names of a log's segments end with.
-pub const SEGMENT_SUFFIX: &str = ".wal";
+const SUFFIX: &str = ".wal";
 const TEMPORARY_SUFFIX: &str = ".wal.tmp";
 const SPARE_SUFFIX: &str = ".wal.free";
 
 pub(crate) fn segment_path(dir: &Path, id: u64) -> PathBuf {
-    dir.join(format!("{id:016x}{SEGMENT_SUFFIX}"))
+    dir.join(format!("{id:016x}{SUFFIX}"))
 }
 
 /// The id in a segment's file name.
 pub(crate) fn segment_id(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(SEGMENT_SUFFIX).filter(|digits| digits.len() == 16)?;
+    let digits = name.strip_suffix(SUFFIX).filter(|digits| digits.len() == 16)?;
     u64::from_str_radix(digits, 16).ok()
 }
 
